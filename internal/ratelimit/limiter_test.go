@@ -206,7 +206,7 @@ func FuzzNeverMoreThanPromised(f *testing.F) {
 		var passed []move
 		var now time.Duration
 		for _, step := range steps[:min(len(steps), 64)] {
-			now += time.Duration(math.Pow(1.4, float64(step)/2)) - 1
+			now += time.Duration(math.Pow(1.4, float64(step)/3)) - 1 // up to an hour
 			if !l.take(1, now).Allowed() {
 				continue
 			}
