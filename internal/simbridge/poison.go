@@ -1,0 +1,60 @@
+package simbridge
+
+import (
+	"sync"
+	"time"
+)
+
+// poison remembers moves that were being played when an engine ended. One that
+// has ended two is refused for a while: each would cost everybody an engine.
+// Moves are told apart by a keyed hash of their line without its id.
+type poison struct {
+	period time.Duration // within which two ends count, and for which the move is then refused
+	most   int           // moves remembered
+
+	mu    sync.Mutex
+	moves map[uint64]killer
+}
+
+type killer struct {
+	last    time.Time // when it last ended an engine
+	refused time.Time // until when it is refused; zero after one end
+}
+
+func (p *poison) init(period time.Duration, most int) {
+	p.period, p.most = period, most
+	p.moves = make(map[uint64]killer)
+}
+
+func (p *poison) refuses(hash uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.moves[hash].refused)
+}
+
+// endedEngine notes that an engine ended while it played the move.
+func (p *poison) endedEngine(hash uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	move, known := p.moves[hash]
+	if known && now.Sub(move.last) <= p.period {
+		move.refused = now.Add(p.period)
+	}
+	move.last = now
+	if !known && len(p.moves) >= p.most {
+		p.forgetOldest()
+	}
+	p.moves[hash] = move
+}
+
+func (p *poison) forgetOldest() {
+	var oldest uint64
+	var at time.Time
+	for hash, move := range p.moves {
+		if at.IsZero() || move.last.Before(at) {
+			oldest, at = hash, move.last
+		}
+	}
+	delete(p.moves, oldest)
+}

@@ -1,0 +1,132 @@
+package simbridge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A process is a running engine as its lane sees it: two pipes, two signals and
+// an end.
+type process struct {
+	pid    int
+	stdin  writePipe
+	stdout io.ReadCloser
+	stderr *stderrLog // nil for an engine without one
+
+	// terminate asks the process and its children to leave; kill does not ask.
+	// After the end they do nothing.
+	terminate, kill func()
+	exited          chan struct{} // closed once it has ended and been reaped
+	status          string        // how it ended; read it after exited
+}
+
+type writePipe interface {
+	io.WriteCloser
+	SetWriteDeadline(time.Time) error
+}
+
+// startProcess starts the engine's program in a process group of its own, so that
+// a terminal's Ctrl-C does not reach it and its children go when it goes. If the
+// server dies, however it does, so does the engine (on Linux).
+func startProcess(cfg *Config) (*process, error) {
+	var ours, theirs [3]*os.File
+	closeAll := func(files [3]*os.File) {
+		for _, f := range files {
+			if f != nil {
+				f.Close()
+			}
+		}
+	}
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours)
+			closeAll(theirs)
+			return nil, fmt.Errorf("pipe: %w", err)
+		}
+		ours[i], theirs[i] = r, w
+		if i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
+	cmd.Env = cfg.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	cmd.SysProcAttr = processAttributes()
+
+	p := &process{
+		stdin:  ours[0],
+		stdout: ours[1],
+		stderr: newStderrLog(cfg, ours[2]),
+		exited: make(chan struct{}),
+	}
+	var mu sync.Mutex
+	reaped := false // guarded by mu; from then on the pid may be somebody else's
+	signal := func(sig syscall.Signal) func() {
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if !reaped {
+				signalGroup(p.pid, sig)
+			}
+		}
+	}
+	p.terminate, p.kill = signal(syscall.SIGTERM), signal(syscall.SIGKILL)
+
+	started := make(chan error, 1)
+	go func() { // ends when the process has ended
+		// The kernel kills the engine when the thread that started it ends, so that
+		// thread does nothing else until the engine is gone (golang/go#27505).
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		closeAll(theirs)
+		if err != nil {
+			started <- err
+			return
+		}
+		p.pid = cmd.Process.Pid
+		started <- nil
+
+		unreaped := waitUnreaped(p.pid)
+		if !unreaped {
+			cmd.Wait()
+		}
+		mu.Lock()
+		signalGroup(p.pid, syscall.SIGKILL) // its children, while the pid is still its own
+		if unreaped {
+			cmd.Wait()
+		}
+		reaped = true
+		mu.Unlock()
+		p.status = cmd.ProcessState.String()
+		// What has left the group may hold the pipes open; read no longer than this.
+		deadline := time.Now().Add(cfg.Limits.PipeLinger)
+		ours[1].SetReadDeadline(deadline)
+		ours[2].SetReadDeadline(deadline)
+		close(p.exited)
+	}()
+	if err := <-started; err != nil {
+		closeAll(ours)
+		return nil, &startError{err}
+	}
+	return p, nil
+}
+
+// A startError says that the engine's program could not be executed.
+type startError struct{ err error }
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+func isStartError(err error) bool {
+	_, ok := errors.AsType[*startError](err)
+	return ok
+}

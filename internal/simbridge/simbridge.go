@@ -1,0 +1,292 @@
+// Package simbridge plays moves on the engine: a child process that reads one
+// JSON line and writes one JSON line for each move, in order.
+//
+// One goroutine, a lane, owns each process. The engine keeps nothing between
+// moves, so whenever it dies, stalls or breaks the protocol its lane kills it
+// and starts another; only the turn that was being played fails, and it is never
+// played again by us. The one thing that must not happen is that a reply reaches
+// a caller who did not ask for it: the process that could send a late one is dead
+// before the next line is written.
+package simbridge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kiribashiri/internal/limits"
+)
+
+// What a move can meet instead of a reply. They may come wrapped with a detail
+// that is for the log, not for the caller's client.
+var (
+	ErrEngineDown    = errors.New("no engine is up")
+	ErrQueueFull     = errors.New("the queue is full")
+	ErrPoisonMove    = errors.New("this move has ended two engines")
+	ErrEngineFailed  = errors.New("the engine failed")
+	ErrEngineTimeout = errors.New("the engine did not answer in time")
+)
+
+// Config is what a [Bridge] needs to know. All fields must be set.
+type Config struct {
+	Command []string // the engine's program and arguments; looked up as by a shell at every start
+	Env     []string // its whole environment, as "NAME=value"
+	Limits  limits.Limits
+	Log     *slog.Logger
+}
+
+// A Move is what a player asks of the engine.
+type Move struct {
+	Kind  string
+	Input *string // nil if there is none
+	State []byte  // one valid JSON value, handed on as it came; nil if there is none
+}
+
+// A Reply is what came of a move.
+type Reply struct {
+	// Line is the engine's line as it came, without its newline.
+	Line []byte
+	// Rejected says that the engine refuses the move by its rules ("ok":false).
+	Rejected bool
+	// Wait is how long the move waited for an engine, and Think how long that took
+	// to answer. They are set as far as the move came, also beside an error.
+	Wait, Think time.Duration
+}
+
+// A Bridge plays moves on one or more engines that share a queue. [Bridge.Run]
+// keeps the engines; any number of goroutines may call [Bridge.Play].
+type Bridge struct {
+	cfg   Config
+	start func() (*process, error) // starts an engine's process; tests put a pipe in its place
+
+	// A move holds a slot from the moment it is taken until it is answered or, if
+	// no engine has it yet, its caller leaves.
+	slots chan struct{}
+	turns chan *turn // unbuffered: callers wait in it, first come, first served
+
+	engines presence
+	poison  poison
+	starts  [len(causes)]atomic.Uint64
+}
+
+// A turn is one move on its way through the queue and the engine.
+type turn struct {
+	ctx  context.Context // of the caller; once done, nobody waits for the turn
+	line moveLine
+	came time.Time
+	done chan result // 1-buffered, so that a lane never waits for a caller
+}
+
+type result struct {
+	reply Reply
+	err   error
+}
+
+// New returns a bridge without an engine; Run starts them, and moves that come
+// before it wait.
+func New(cfg Config) *Bridge {
+	b := &Bridge{
+		cfg:   cfg,
+		slots: make(chan struct{}, cfg.Limits.Queue),
+		turns: make(chan *turn),
+	}
+	b.start = func() (*process, error) { return startProcess(&b.cfg) }
+	b.engines.init(cfg.Limits.EngineGone)
+	b.poison.init(cfg.Limits.PoisonFor, cfg.Limits.PoisonMoves)
+	return b
+}
+
+// Run starts the engines and keeps them running until ctx is done; then it stops
+// them and returns nil once they are gone. Before that it returns only if the
+// engine's program cannot be executed at all at the first start.
+//
+// Moves that are still being played when ctx ends fail with ErrEngineDown, so
+// callers end the moves first and Run after them.
+func (b *Bridge) Run(ctx context.Context) error {
+	b.engines.expect()
+	defer b.engines.giveUp()
+	group, ctx := errgroup.WithContext(ctx)
+	for n := range b.cfg.Limits.SimEngines {
+		group.Go(func() error { return b.newLane(n).run(ctx) })
+	}
+	return group.Wait()
+}
+
+// Play has an engine answer m and returns its reply. It returns one of this
+// package's errors, or the cause of ctx's end if the caller left first; an engine
+// that already has the move finishes it all the same, and keeps its slot so long.
+func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
+	line, err := b.newLine(m)
+	if err != nil {
+		return Reply{}, err
+	}
+	gone := b.engines.gone()
+	select {
+	case <-gone:
+		return Reply{}, ErrEngineDown
+	default:
+	}
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		return Reply{}, ErrQueueFull
+	}
+	if b.poison.refuses(line.hash) {
+		<-b.slots
+		return Reply{}, ErrPoisonMove
+	}
+
+	t := &turn{ctx: ctx, line: line, came: time.Now(), done: make(chan result, 1)}
+	select {
+	case b.turns <- t: // a lane has it now, and its slot with it
+	case <-gone:
+		<-b.slots
+		return Reply{Wait: time.Since(t.came)}, ErrEngineDown
+	case <-ctx.Done():
+		<-b.slots
+		return Reply{Wait: time.Since(t.came)}, context.Cause(ctx)
+	}
+	select {
+	case r := <-t.done:
+		return r.reply, r.err
+	case <-ctx.Done():
+		return Reply{}, context.Cause(ctx)
+	}
+}
+
+// A Status is what an operator wants to know of a bridge.
+type Status struct {
+	Engines int // that should be up
+	Up      int // that are: they have answered, and nothing is known against them
+	Waiting int // moves that are unanswered, those being played included
+	// Starts counts the engines started so far by why: "boot", "exit" (the last one
+	// ended by itself), "timeout", "protocol" (it was killed) or "failed_start".
+	Starts map[string]uint64
+}
+
+// Status reports how the bridge is.
+func (b *Bridge) Status() Status {
+	s := Status{
+		Engines: b.cfg.Limits.SimEngines,
+		Up:      b.engines.count(),
+		Waiting: len(b.slots),
+		Starts:  make(map[string]uint64, len(causes)),
+	}
+	for i, name := range causes {
+		s.Starts[name] = b.starts[i].Load()
+	}
+	return s
+}
+
+// causes are the reasons to start an engine.
+var causes = [...]string{"boot", "exit", "timeout", "protocol", "failed_start"}
+
+func (b *Bridge) countStart(cause string) {
+	b.starts[slices.Index(causes[:], cause)].Add(1)
+}
+
+// presence knows how many engines are up, and whether moves may wait for one
+// while none is: for a moment after the last one went, unless a start fails.
+type presence struct {
+	patience time.Duration
+
+	mu    sync.Mutex
+	up    int
+	none  chan struct{} // closed while moves may not wait
+	timer *time.Timer   // closes none; nil unless it runs
+}
+
+func (p *presence) init(patience time.Duration) {
+	p.patience = patience
+	p.none = make(chan struct{})
+}
+
+// gone returns a channel that is closed once no engine is to be expected.
+func (p *presence) gone() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.none
+}
+
+func (p *presence) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.up
+}
+
+// expect lets moves wait for an engine that is about to come.
+func (p *presence) expect() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waitLocked()
+}
+
+func (p *presence) came() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.up++
+	p.openLocked()
+}
+
+func (p *presence) went() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.up--
+	if p.up == 0 {
+		p.waitLocked()
+	}
+}
+
+// giveUp ends the waiting, unless an engine is up.
+func (p *presence) giveUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closeLocked()
+}
+
+func (p *presence) waitLocked() {
+	p.openLocked()
+	var timer *time.Timer
+	timer = time.AfterFunc(p.patience, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.timer == timer { // otherwise an engine has come meanwhile
+			p.closeLocked()
+		}
+	})
+	p.timer = timer
+}
+
+func (p *presence) openLocked() {
+	p.stopTimerLocked()
+	select {
+	case <-p.none:
+		p.none = make(chan struct{})
+	default:
+	}
+}
+
+func (p *presence) closeLocked() {
+	p.stopTimerLocked()
+	if p.up > 0 {
+		return
+	}
+	select {
+	case <-p.none:
+	default:
+		close(p.none)
+	}
+}
+
+func (p *presence) stopTimerLocked() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
