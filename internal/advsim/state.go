@@ -1,0 +1,166 @@
+package advsim
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// stateVersion is the version of savedState's shape. What happens in the story
+	// is the fingerprint's affair.
+	stateVersion = 1
+
+	// maxTurn is where the count of turns stands still; the story goes on. It only
+	// has to be more than anybody plays.
+	maxTurn = 9999
+)
+
+// A state is where one player stands in the story.
+type state struct {
+	place  string // id of the place
+	turn   int    // moves played, up to maxTurn
+	flags  flags
+	ending string // id of the ending; empty while the story goes on
+}
+
+// A savedState is a state as the browser carries it.
+type savedState struct {
+	Version int      `json:"v"`
+	Story   string   `json:"story"` // the story's fingerprint
+	Place   string   `json:"place"`
+	Turn    int      `json:"turn"`
+	Flags   []string `json:"flags"` // in the story's order
+	Ending  string   `json:"ending"`
+}
+
+// What players are told when they come back with a state that cannot be played;
+// what exactly is wrong follows in brackets, for whoever is asked for help.
+const (
+	cannotGoOn = "この続きからは遊べません。お手数ですが、はじめから始めてください。"
+	storyIsNew = "物語が新しくなったため、この続きからは遊べません。お手数ですが、はじめから始めてください。"
+)
+
+func (e *engine) save(s state) savedState {
+	saved := savedState{
+		Version: stateVersion, Story: e.fingerprint,
+		Place: s.place, Turn: s.turn, Ending: s.ending,
+	}
+	for bit, name := range e.story.flags {
+		if s.flags&(1<<bit) != 0 {
+			saved.Flags = append(saved.Flags, name)
+		}
+	}
+	return saved
+}
+
+// decodeState reads a state as a browser sent it and accepts only what this
+// story can have brought about. The error is a text for players.
+func (e *engine) decodeState(raw jsontext.Value) (state, error) {
+	var saved savedState
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		return state{}, fmt.Errorf("%s (state is missing)", cannotGoOn)
+	}
+	if err := json.Unmarshal(raw, &saved, json.RejectUnknownMembers(true)); err != nil {
+		return state{}, fmt.Errorf("%s (state has another shape)", cannotGoOn)
+	}
+	if saved.Version != stateVersion || saved.Story != e.fingerprint {
+		return state{}, fmt.Errorf("%s (state is of another story or version)", storyIsNew)
+	}
+	s := state{place: saved.Place, turn: saved.Turn, ending: saved.Ending}
+	last := -1
+	for _, name := range saved.Flags {
+		bit := e.flagBit(name)
+		if bit <= last {
+			return state{}, fmt.Errorf("%s (state has an unknown flag, or flags in disorder)", cannotGoOn)
+		}
+		last = bit
+		s.flags |= 1 << bit
+	}
+	if err := e.check(s); err != nil {
+		return state{}, fmt.Errorf("%s (%w)", cannotGoOn, err)
+	}
+	return s, nil
+}
+
+// flagBit returns the bit of a flag, -1 if there is none of that name.
+func (e *engine) flagBit(name string) int {
+	for bit, known := range e.story.flags {
+		if known == name {
+			return bit
+		}
+	}
+	return -1
+}
+
+// check reports why a state cannot have come out of this story.
+func (e *engine) check(s state) error {
+	here := e.place(s.place)
+	switch {
+	case here == nil:
+		return errors.New("state has an unknown place")
+	case !s.flags.cover(here.needs):
+		return errors.New("state is at a place it cannot have reached")
+	case !e.canHaveHappened(s.flags):
+		return errors.New("state has flags that do not go together")
+	case s.ending != "" && !e.canHaveEnded(s):
+		return errors.New("state has an ending it cannot have reached")
+	case s.turn < e.fewestTurns(s) || s.turn > maxTurn:
+		return errors.New("state has an impossible number of turns")
+	}
+	return nil
+}
+
+// canHaveHappened plays the story over: beginning with nothing, it does every
+// act that sets nothing but flags in want, until no act adds one. Flags are
+// never taken back, so what an act needed once still holds.
+func (e *engine) canHaveHappened(want flags) bool {
+	var have flags
+	for before := ^have; before != have; {
+		before = have
+		for _, a := range e.story.acts {
+			for _, t := range a.tellings {
+				if want.cover(t.sets) && have.cover(t.needs|e.needsAt(a)) {
+					have |= t.sets
+				}
+			}
+		}
+	}
+	return have == want
+}
+
+// canHaveEnded reports whether some act brings s's ending about where s is.
+func (e *engine) canHaveEnded(s state) bool {
+	for _, a := range e.story.acts {
+		for _, t := range a.tellings {
+			if t.ends == s.ending && a.isAt(s.place) && t.holds(s.flags) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fewestTurns is a lower bound: every flag took a turn of its own, so did the
+// ending, and so did leaving the first place.
+func (e *engine) fewestTurns(s state) int {
+	turns := bits.OnesCount16(uint16(s.flags))
+	if s.ending != "" {
+		turns++
+	}
+	if s.place != e.story.start {
+		turns++
+	}
+	return turns
+}
+
+// needsAt returns what it takes to be where an act is done.
+func (e *engine) needsAt(a act) flags {
+	if a.at == "" {
+		return 0
+	}
+	return e.place(a.at).needs
+}
