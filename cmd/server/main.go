@@ -1,0 +1,103 @@
+// Command server puts a turn-based game engine on the web: one JSON line a move
+// in, one out. Without arguments it serves; it is configured by the environment
+// alone, as the README says.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"kiribashiri/internal/advsim"
+)
+
+const usage = `usage: server            serve; the README lists the variables that configure it
+       server health     ask the server at KIRI_ADDR; exit 0 if an engine is up, else 1
+       server version    say which build this is
+       server adv-sim …  the built-in engine, as the server itself starts it
+`
+
+// Exit statuses.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitMistaken = 2 // what was asked for cannot be: arguments or configuration
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program but for the process around it; tests call it too.
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch {
+	case command == engineCommand:
+		return advsim.Main(args[1:], stdin, stdout, stderr)
+	case command == "version" && len(args) == 1:
+		fmt.Fprintln(stdout, version())
+		return exitOK
+	case command == "health" && len(args) == 1, command == "" && len(args) == 0:
+	default:
+		fmt.Fprint(stderr, usage)
+		return exitMistaken
+	}
+
+	cfg, err := readConfig(environ)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitMistaken
+	}
+	if command == "health" {
+		err = health(ctx, cfg, stdout)
+	} else {
+		err = serve(ctx, cfg, stderr)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errMistaken):
+		fmt.Fprintln(stderr, err)
+		return exitMistaken
+	default:
+		fmt.Fprintln(stderr, err)
+		return exitFailed
+	}
+}
+
+// built is set by the linker in a release build.
+var built string
+
+// version says which build this is.
+func version() string {
+	if built != "" {
+		return built
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	commit, changed := "", ""
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			commit = "-" + setting.Value[:min(len(setting.Value), 12)]
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			changed = "+changed"
+		}
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version // has the commit in it
+	}
+	return "devel" + commit + changed
+}

@@ -1,0 +1,152 @@
+// Package api is the server's HTTP: which route a request is for, whether it may
+// pass, whom it is charged to, and what is said when something is wrong.
+//
+// It owns nothing that lasts. The limiter decides who may move and the bridge
+// plays; this package asks them in the contract's order and turns what they say
+// into an answer. The one thing that must not happen is that an answer shows more
+// than the contract has: every status, code and text stands in one table
+// (errors.go).
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kiribashiri/internal/limits"
+	"kiribashiri/internal/ratelimit"
+	"kiribashiri/internal/simbridge"
+	"kiribashiri/internal/static"
+)
+
+// A Player has an engine play moves. The bridge is one.
+type Player interface {
+	Play(context.Context, simbridge.Move) (simbridge.Reply, error)
+	Status() simbridge.Status
+}
+
+// Config is what a [Server] needs to know. All fields must be set, but Origins
+// may be empty.
+type Config struct {
+	Limits  limits.Limits
+	Kinds   []string       // the kinds of move that the engine knows
+	Proxies []netip.Prefix // peers whose X-Forwarded-For is believed
+	Origins []string       // other origins whose pages may call the API, as browsers write them
+	Player  Player
+	Limiter *ratelimit.Limiter
+	Site    *static.Site
+	Version string
+	Log     *slog.Logger
+}
+
+// A Server answers the public listener's requests. It is an http.Handler.
+type Server struct {
+	cfg     Config
+	started time.Time
+	routes  map[string]route
+	kinds   map[string]bool
+	origins origins
+	metrics *metrics
+
+	rateText   string // of the refusal, with the number in force
+	ratePolicy string // of the RateLimit-Policy field
+}
+
+// A route is one path of the contract: what answers each of its methods.
+type route struct {
+	name    string // for the log and the metrics
+	methods map[string]func(*exchange, *http.Request) error
+}
+
+// New returns a server. It registers its metrics with registry.
+func New(cfg Config, registry prometheus.Registerer) (*Server, error) {
+	s := &Server{
+		cfg:     cfg,
+		started: time.Now(),
+		kinds:   make(map[string]bool),
+	}
+	for _, kind := range cfg.Kinds {
+		s.kinds[kind] = true
+	}
+	var err error
+	if s.origins, err = newOrigins(cfg.Origins); err != nil {
+		return nil, err
+	}
+	s.rateText = fmt.Sprintf("rate limit: %s turns/sec per IP", strconv.FormatFloat(cfg.Limits.PerIPPerSec, 'f', -1, 64))
+	s.ratePolicy = ratePolicy(cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst)
+	type methods = map[string]func(*exchange, *http.Request) error
+	s.routes = map[string]route{
+		"/api/new":    {"new", methods{http.MethodPost: s.newGame}},
+		"/api/turn":   {"turn", methods{http.MethodPost: s.turn}},
+		"/api/health": {"health", methods{http.MethodGet: s.health}},
+	}
+	s.metrics = newMetrics(s, registry)
+	return s, nil
+}
+
+// find returns the route of a request, by its exact path as it was sent: no path
+// is cleaned or decoded on the way, so there is one spelling of each.
+func (s *Server) find(r *http.Request) route {
+	path := r.URL.EscapedPath()
+	if found, ok := s.routes[path]; ok {
+		return found
+	}
+	if file := s.cfg.Site.Find(path); file != nil {
+		return route{file.Route(), map[string]func(*exchange, *http.Request) error{
+			http.MethodGet: func(x *exchange, r *http.Request) error { file.ServeHTTP(x, r); return nil },
+		}}
+	}
+	return route{name: "other"}
+}
+
+// ServeHTTP answers one request, and whatever comes of it is one line in the log
+// and one count in the metrics.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(w, &s.cfg.Limits)
+	x.route = s.find(r)
+	defer s.record(x, r)
+	defer s.rescue(x, r)
+	setSecurityHeaders(w.Header())
+	if err := s.answer(x, r); err != nil {
+		s.refuse(x, r, err)
+	}
+}
+
+// answer makes the contract's first check, of path, method and origin, and hands
+// the request to its route.
+func (s *Server) answer(x *exchange, r *http.Request) error {
+	if isAPI(r) && s.origins.admit(x.Header(), r) {
+		x.WriteHeader(http.StatusNoContent) // a preflight
+		return nil
+	}
+	if x.route.methods == nil {
+		return errNotFound
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // net/http leaves the body out
+	}
+	answer, ok := x.route.methods[method]
+	if !ok {
+		x.Header().Set("Allow", x.route.allow())
+		return errMethodNotAllowed
+	}
+	if err := s.origins.protect(r); err != nil {
+		return err
+	}
+	return answer(x, r)
+}
+
+// allow returns the route's methods for the Allow field.
+func (rt route) allow() string {
+	if _, ok := rt.methods[http.MethodGet]; ok {
+		return "GET, HEAD"
+	}
+	return http.MethodPost
+}

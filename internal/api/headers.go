@@ -1,0 +1,27 @@
+package api
+
+import "net/http"
+
+// securityHeaders go with every answer, the API's and errors too: nothing of
+// this site may be framed, sniffed, or run anything that is not ours. Strict
+// transport security is the proxy's to promise, since it has the certificate.
+var securityHeaders = [...][2]string{
+	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+	{"X-Content-Type-Options", "nosniff"},
+	{"Referrer-Policy", "no-referrer"},
+	{"X-Frame-Options", "DENY"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	// All off but what copying and sharing the player's own story needs.
+	{"Permissions-Policy", "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), clipboard-write=(self), cross-origin-isolated=(), " +
+		"display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), interest-cohort=(), " +
+		"keyboard-map=(), magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), " +
+		"screen-wake-lock=(), serial=(), sync-xhr=(), usb=(), web-share=(self), xr-spatial-tracking=()"},
+}
+
+func setSecurityHeaders(h http.Header) {
+	for _, header := range securityHeaders {
+		h.Set(header[0], header[1])
+	}
+}
