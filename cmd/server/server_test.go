@@ -62,7 +62,7 @@ func testEngine() {
 		}
 		json.Unmarshal(line, &move)
 		if move.Input == "spin" {
-			for {
+			for n := 0; ; n++ {
 			}
 		}
 		d, _ := time.ParseDuration(move.Input)

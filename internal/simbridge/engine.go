@@ -12,25 +12,22 @@ import (
 	"time"
 )
 
-// An engine is one process from its start to its end. Its lane alone uses it, and
-// drops it at the first doubt.
+// An engine is one process from its start to its end. Its lane alone writes to
+// it and reads from it, and drops it at the first doubt.
 type engine struct {
 	cfg     *Config
 	log     *slog.Logger
+	ctx     context.Context // of the lane; once done, no line is waited for
 	process *process
 
-	lines  chan readResult // from the reader; an error is the last of them
-	closed chan struct{}   // closed when nobody takes lines any more
-	pipes  sync.WaitGroup  // the goroutines that read the pipes
-	timer  *time.Timer     // of the answer that is awaited
-	out    []byte          // the line that is being written
-	echoes bool            // it bears our ids in its replies
-	id     uint64          // of the last move
-}
+	in      *bufio.Reader // of the process's stdout
+	out     []byte        // the line that is being written
+	echoes  bool          // it bears our ids in its replies
+	id      uint64        // of the last move
+	replies int           // good ones, of moves
 
-type readResult struct {
-	line []byte
-	err  error
+	unhook func() bool    // undoes what ctx's end would do to the pipes
+	stderr sync.WaitGroup // the goroutine that reads stderr
 }
 
 // Why an engine is given up. Everything that is none of these is a protocol
@@ -43,55 +40,37 @@ var (
 
 const readBuffer = 32 << 10 // bytes; most replies fit, longer ones are put together
 
-// newEngine takes over a started process.
-func newEngine(cfg *Config, log *slog.Logger, p *process) *engine {
+// newEngine takes over a started process. The lane ends it with stop or kill.
+func newEngine(ctx context.Context, cfg *Config, log *slog.Logger, p *process) *engine {
 	e := &engine{
 		cfg:     cfg,
 		log:     log,
+		ctx:     ctx,
 		process: p,
-		lines:   make(chan readResult),
-		closed:  make(chan struct{}),
-		timer:   time.NewTimer(time.Hour),
+		in:      bufio.NewReaderSize(p.stdout, readBuffer),
 	}
-	e.timer.Stop()
-	e.pipes.Go(e.read)
+	e.unhook = context.AfterFunc(ctx, func() {
+		p.stdout.SetReadDeadline(time.Now())
+		p.stdin.SetWriteDeadline(time.Now())
+	})
 	if p.stderr != nil {
-		e.pipes.Go(func() { p.stderr.read(cfg, log) })
+		e.stderr.Go(func() { p.stderr.read(cfg, log) })
 	}
 	return e
-}
-
-// read hands on the engine's lines, one ahead at the most, until its output ends
-// or nobody wants them.
-func (e *engine) read() {
-	defer e.process.stdout.Close()
-	in := bufio.NewReaderSize(e.process.stdout, readBuffer)
-	for {
-		line, err := readLine(in, e.cfg.Limits.ReplyBytes)
-		select {
-		case e.lines <- readResult{line, err}:
-		case <-e.closed:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
 }
 
 // greet asks a new engine whether it lives. What it prints before its first JSON
 // line is a banner; that line may be a greeting of its own; the line after it, or
 // it, is the answer, which tells whether the engine echoes ids.
-func (e *engine) greet(ctx context.Context) error {
+func (e *engine) greet() error {
 	lim := &e.cfg.Limits
 	if err := e.write(0, []byte(pingLine), lim.SimReply); err != nil {
 		return err
 	}
-	e.timer.Reset(lim.SimReply)
-	defer e.timer.Stop()
+	e.readFor(lim.SimReply)
 	greeted := false
 	for banner := 0; ; {
-		line, err := e.next(ctx)
+		line, err := e.read()
 		if err != nil {
 			return err
 		}
@@ -116,29 +95,32 @@ func (e *engine) greet(ctx context.Context) error {
 }
 
 // ping asks an idle engine whether it lives.
-func (e *engine) ping(ctx context.Context) error {
-	_, _, err := e.ask(ctx, 0, []byte(pingLine), e.cfg.Limits.IdlePong)
+func (e *engine) ping() error {
+	if err := e.quiet(); err != nil {
+		return err
+	}
+	_, _, err := e.ask(0, []byte(pingLine), e.cfg.Limits.IdlePong)
 	return err
 }
 
 // play has the engine answer a move.
-func (e *engine) play(ctx context.Context, line moveLine) ([]byte, answer, error) {
+func (e *engine) play(line moveLine) ([]byte, answer, error) {
 	e.id++
-	return e.ask(ctx, e.id, line.rest, e.cfg.Limits.SimReply)
+	reply, a, err := e.ask(e.id, line.rest, e.cfg.Limits.SimReply)
+	if err == nil {
+		e.replies++
+	}
+	return reply, a, err
 }
 
-// ask writes one line and returns its answer. After an error the engine is of no
-// more use.
-func (e *engine) ask(ctx context.Context, id uint64, rest []byte, limit time.Duration) ([]byte, answer, error) {
-	if err := e.quiet(); err != nil {
-		return nil, answer{}, err
-	}
+// ask writes one line to an engine that is quiet and returns its answer. After an
+// error the engine is of no more use.
+func (e *engine) ask(id uint64, rest []byte, limit time.Duration) ([]byte, answer, error) {
 	if err := e.write(id, rest, limit); err != nil {
 		return nil, answer{}, err
 	}
-	e.timer.Reset(limit)
-	defer e.timer.Stop()
-	line, err := e.next(ctx)
+	e.readFor(limit)
+	line, err := e.read()
 	if err != nil {
 		return nil, answer{}, err
 	}
@@ -154,15 +136,23 @@ func (e *engine) ask(ctx context.Context, id uint64, rest []byte, limit time.Dur
 	return line, a, nil
 }
 
-// quiet returns an error if the engine has ended or has written something that
-// nobody asked for. Nothing is written to one that is not quiet.
+// quiet returns an error if the engine has written something that nobody asked
+// for, or has ended. Nothing is written to one that is not quiet: where an engine
+// does not echo ids, what is left over would pass for the next move's reply.
 func (e *engine) quiet() error {
-	select {
-	case r := <-e.lines:
-		return e.unasked(r)
-	default:
-		return nil
+	stray, _ := e.in.Peek(e.in.Buffered())
+	if len(stray) == 0 {
+		b := make([]byte, e.cfg.Limits.LogText)
+		n, err := takeNow(e.process.stdout, b)
+		if errors.Is(err, errNothing) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errEnded, err)
+		}
+		stray = b[:n]
 	}
+	return fmt.Errorf("it wrote something that nobody asked for: %q", clip(string(stray), e.cfg.Limits.LogText))
 }
 
 // write hands the engine one line. One that does not take it within the limit has
@@ -170,9 +160,14 @@ func (e *engine) quiet() error {
 func (e *engine) write(id uint64, rest []byte, limit time.Duration) error {
 	e.out = appendLine(e.out[:0], id, rest)
 	e.process.stdin.SetWriteDeadline(time.Now().Add(limit))
+	if e.ctx.Err() != nil { // the end may have come just before the deadline was set
+		return errStopped
+	}
 	switch _, err := e.process.stdin.Write(e.out); {
 	case err == nil:
 		return nil
+	case e.ctx.Err() != nil:
+		return errStopped
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%w: it does not read", errTimeout)
 	default:
@@ -180,43 +175,41 @@ func (e *engine) write(id uint64, rest []byte, limit time.Duration) error {
 	}
 }
 
-// next returns the engine's next line. The caller has set the timer.
-func (e *engine) next(ctx context.Context) ([]byte, error) {
-	select {
-	case r := <-e.lines:
-		if r.err != nil {
-			return nil, e.ended(r.err)
-		}
-		return r.line, nil
-	case <-e.timer.C:
-		return nil, errTimeout
-	case <-ctx.Done():
+// readFor sets how long the next lines may take to come. It is shorter once the
+// process has ended, for then something else must be holding its pipe.
+func (e *engine) readFor(limit time.Duration) {
+	out := e.process.stdout
+	out.SetReadDeadline(time.Now().Add(limit))
+	if e.process.hasExited() {
+		out.SetReadDeadline(time.Now().Add(e.cfg.Limits.PipeLinger))
+	}
+	if e.ctx.Err() != nil {
+		out.SetReadDeadline(time.Now())
+	}
+}
+
+// read returns the engine's next line.
+func (e *engine) read() ([]byte, error) {
+	line, err := readLine(e.in, e.cfg.Limits.ReplyBytes)
+	switch {
+	case err == nil, errors.Is(err, errLineTooLong):
+		return line, err
+	case e.ctx.Err() != nil:
 		return nil, errStopped
+	case errors.Is(err, os.ErrDeadlineExceeded) && !e.process.hasExited():
+		return nil, errTimeout
+	default:
+		return nil, fmt.Errorf("%w: %w", errEnded, err)
 	}
-}
-
-// unasked says what is wrong with an engine that wrote, or ended, unasked.
-func (e *engine) unasked(r readResult) error {
-	if r.err != nil {
-		return e.ended(r.err)
-	}
-	return fmt.Errorf("it wrote a line that nobody asked for: %q", clip(string(r.line), e.cfg.Limits.LogText))
-}
-
-func (e *engine) ended(err error) error {
-	if errors.Is(err, errLineTooLong) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errEnded, err)
 }
 
 // stop asks the engine to leave, in two steps, and kills it if it does not.
 func (e *engine) stop() {
 	step := e.cfg.Limits.StopStep
 	e.process.stdin.Close()
-	if !e.gone(step) {
+	if !e.process.endsWithin(step) {
 		e.process.terminate()
-		if !e.gone(step) {
+		if !e.process.endsWithin(step) {
 			e.log.Warn("engine does not leave and is killed")
 		}
 	}
@@ -226,33 +219,15 @@ func (e *engine) stop() {
 // kill ends the engine and its children at once, and returns when nothing of
 // them is left: no process, no goroutine, no file.
 func (e *engine) kill() {
+	e.unhook()
 	e.process.kill()
 	e.process.stdin.Close()
-	if !e.gone(e.cfg.Limits.ReapTime) {
+	if !e.process.endsWithin(e.cfg.Limits.ReapTime) {
 		e.log.Error("engine does not die; something in the kernel holds it")
-		e.process.stdout.Close()
 		if e.process.stderr != nil {
 			e.process.stderr.file.Close()
 		}
 	}
-	close(e.closed)
-	e.pipes.Wait()
-}
-
-// gone reports whether the process ended within limit.
-func (e *engine) gone(limit time.Duration) bool {
-	e.timer.Reset(limit)
-	defer e.timer.Stop()
-	for {
-		select {
-		case <-e.process.exited:
-			return true
-		case <-e.timer.C:
-			return false
-		case r := <-e.lines: // make way for its last words, so that it can leave
-			if r.err != nil {
-				e.lines = nil
-			}
-		}
-	}
+	e.process.stdout.Close()
+	e.stderr.Wait()
 }

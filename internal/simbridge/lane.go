@@ -45,7 +45,7 @@ func (l *lane) run(ctx context.Context) error {
 			l.cause = "failed_start"
 			continue
 		}
-		l.keep(ctx, newEngine(&l.b.cfg, l.log.With("pid", process.pid), process))
+		l.keep(ctx, newEngine(ctx, &l.b.cfg, l.log.With("pid", process.pid), process))
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (l *lane) run(ctx context.Context) error {
 // keep has one engine play until it fails or ctx is done.
 func (l *lane) keep(ctx context.Context, e *engine) {
 	born := time.Now()
-	if err := e.greet(ctx); err != nil {
+	if err := e.greet(); err != nil {
 		if errors.Is(err, errStopped) {
 			e.stop()
 			return
@@ -66,7 +66,7 @@ func (l *lane) keep(ctx context.Context, e *engine) {
 	}
 	l.b.engines.came()
 	e.log.Info("engine is up", "echoes_ids", e.echoes, "after", time.Since(born))
-	played, err := l.serve(ctx, e)
+	err := l.serve(ctx, e)
 	l.b.engines.went()
 	if errors.Is(err, errStopped) {
 		e.stop()
@@ -83,46 +83,50 @@ func (l *lane) keep(ctx context.Context, e *engine) {
 	}
 	if time.Since(born) >= l.b.cfg.Limits.Healthy {
 		l.last = ""
-		if played {
+		if e.replies > 0 {
 			l.pause.reset()
 		}
 	}
 	l.bury(e, born, err)
 }
 
-// serve plays turns until the engine fails or ctx is done. It reports whether the
-// engine has answered any, and why it is to be dropped.
-func (l *lane) serve(ctx context.Context, e *engine) (played bool, err error) {
+// serve plays turns until the engine fails or ctx is done, and returns why it is
+// to be dropped.
+func (l *lane) serve(ctx context.Context, e *engine) error {
 	idle := time.NewTimer(0)
 	defer idle.Stop()
 	for {
 		idle.Reset(l.b.cfg.Limits.IdlePing)
+		var err error
 		select {
 		case t := <-l.b.turns:
-			err = l.play(ctx, e, t)
-			played = played || err == nil
-		case r := <-e.lines:
-			err = e.unasked(r)
+			err = l.play(e, t)
+		case <-e.process.exited:
+			err = errEnded
 		case <-idle.C:
-			err = e.ping(ctx)
+			err = e.ping()
 		case <-ctx.Done():
 			err = errStopped
 		}
 		if err != nil {
-			return played, err
+			return err
 		}
 	}
 }
 
 // play has the engine answer one turn, gives its slot back and tells its caller.
 // It returns what is wrong with the engine, if anything is.
-func (l *lane) play(ctx context.Context, e *engine, t *turn) error {
+func (l *lane) play(e *engine, t *turn) error {
 	if t.ctx.Err() != nil { // its caller left while it waited
 		<-l.b.slots
 		return nil
 	}
+	if err := e.quiet(); err != nil {
+		l.b.giveBack(t)
+		return err
+	}
 	begun := time.Now()
-	line, a, err := e.play(ctx, t.line)
+	line, a, err := e.play(t.line)
 	r := result{reply: Reply{Line: line, Rejected: a.rejected, Wait: begun.Sub(t.came), Think: time.Since(begun)}}
 	switch {
 	case err == nil:
@@ -147,10 +151,8 @@ func (l *lane) bury(e *engine, born time.Time, err error) {
 		said = e.process.stderr.last()
 	}
 	status := "not reaped"
-	select {
-	case <-e.process.exited:
+	if e.process.hasExited() {
 		status = e.process.status
-	default:
 	}
 	l.report(err, status, said, "pid", e.process.pid, "lived", time.Since(born))
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// A process is a running engine as its lane sees it: two pipes, two signals and
-// an end.
+// A process is a running engine as its lane sees it: pipes, two signals and an
+// end.
 type process struct {
 	pid    int
 	stdin  writePipe
-	stdout io.ReadCloser
+	stdout readPipe
 	stderr *stderrLog // nil for an engine without one
 
 	// terminate asks the process and its children to leave; kill does not ask.
@@ -30,6 +30,53 @@ type process struct {
 type writePipe interface {
 	io.WriteCloser
 	SetWriteDeadline(time.Time) error
+}
+
+type readPipe interface {
+	io.ReadCloser
+	SetReadDeadline(time.Time) error
+}
+
+func (p *process) hasExited() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *process) endsWithin(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// errNothing says that a pipe holds nothing at the moment.
+var errNothing = errors.New("nothing there")
+
+// takeNow reads what r holds at this moment into b, and waits for nothing. A pipe
+// that is not the system's always says errNothing.
+func takeNow(r readPipe, b []byte) (int, error) {
+	file, ok := r.(syscall.Conn)
+	if !ok {
+		return 0, errNothing
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	var readErr error
+	if err := raw.Control(func(fd uintptr) { n, readErr = readNow(fd, b) }); err != nil {
+		return 0, err
+	}
+	return n, readErr
 }
 
 // startProcess starts the engine's program in a process group of its own, so that
@@ -107,11 +154,11 @@ func startProcess(cfg *Config) (*process, error) {
 		reaped = true
 		mu.Unlock()
 		p.status = cmd.ProcessState.String()
+		close(p.exited)
 		// What has left the group may hold the pipes open; read no longer than this.
 		deadline := time.Now().Add(cfg.Limits.PipeLinger)
 		ours[1].SetReadDeadline(deadline)
 		ours[2].SetReadDeadline(deadline)
-		close(p.exited)
 	}()
 	if err := <-started; err != nil {
 		closeAll(ours)

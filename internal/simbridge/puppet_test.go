@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,12 +19,50 @@ import (
 // and its value says how it starts.
 const puppetVariable = "KIRI_TEST_PUPPET"
 
+// playedVariable names a file in which a stormy puppet notes each move it gets.
+const playedVariable = "KIRI_TEST_PLAYED"
+
 func TestMain(m *testing.M) {
 	if start, ok := os.LookupEnv(puppetVariable); ok {
 		puppet(start)
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// weather is what becomes of a move in a storm, at random.
+func weather(order, rest string) (string, string) {
+	switch rand.IntN(100) {
+	case 0, 1, 2, 3:
+		return "crash", rest
+	case 4, 5, 6:
+		return "crash-in-reply", rest
+	case 7, 8, 9:
+		return "crash-after", rest
+	case 10, 11:
+		return "hang", rest
+	case 12, 13:
+		return "sleep", "1500ms" // and then answers, too late
+	case 14, 15, 16:
+		return "twice", rest
+	case 17, 18:
+		return "noise-and-reply", rest
+	case 19, 20:
+		return "close-stdout", rest
+	case 21, 22, 23, 24, 25:
+		return "sleep", fmt.Sprintf("%dms", 1+rand.IntN(20))
+	}
+	return order, rest
+}
+
+// note writes down that a move was given to this engine.
+func note(mark string) {
+	file, err := os.OpenFile(os.Getenv(playedVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	fmt.Fprintln(file, mark)
 }
 
 // puppet is an engine that does what the input of a move tells it to.
@@ -51,7 +90,7 @@ func puppet(start string) {
 			say("loading\n")
 		}
 	case "spins":
-		for {
+		for n := 0; ; n++ {
 		}
 	}
 	in := bufio.NewReader(os.Stdin)
@@ -78,6 +117,10 @@ func puppet(start string) {
 			say("{%s\"ok\":true,\"text\":%s}\n", id, quoted)
 		}
 		order, rest, _ := strings.Cut(move.Input, " ")
+		if start == "storm" && move.Kind != "ping" {
+			note(move.Input)
+			order, rest = weather(order, rest)
+		}
 		switch order {
 		case "sleep":
 			d, _ := time.ParseDuration(rest)
@@ -105,6 +148,14 @@ func puppet(start string) {
 		case "also": // a good reply, and then something more
 			reply(move.Input)
 			say("%s\n", rest)
+		case "twice":
+			reply(move.Input)
+			reply(move.Input)
+		case "noise-and-reply":
+			for range 200 {
+				fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 2000))
+			}
+			reply(move.Input)
 		case "long":
 			reply(strings.Repeat("x", 1<<20))
 		case "endless":

@@ -70,6 +70,8 @@ type Bridge struct {
 	slots chan struct{}
 	turns chan *turn // unbuffered: callers wait in it, first come, first served
 
+	returned sync.WaitGroup // of turns that wait again for a lane
+
 	engines presence
 	poison  poison
 	starts  [len(causes)]atomic.Uint64
@@ -110,6 +112,7 @@ func New(cfg Config) *Bridge {
 // callers end the moves first and Run after them.
 func (b *Bridge) Run(ctx context.Context) error {
 	b.engines.expect()
+	defer b.returned.Wait()
 	defer b.engines.giveUp()
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range b.cfg.Limits.SimEngines {
@@ -126,9 +129,8 @@ func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	gone := b.engines.gone()
 	select {
-	case <-gone:
+	case <-b.engines.gone():
 		return Reply{}, ErrEngineDown
 	default:
 	}
@@ -143,14 +145,9 @@ func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
 	}
 
 	t := &turn{ctx: ctx, line: line, came: time.Now(), done: make(chan result, 1)}
-	select {
-	case b.turns <- t: // a lane has it now, and its slot with it
-	case <-gone:
+	if err := b.handOver(t); err != nil {
 		<-b.slots
-		return Reply{Wait: time.Since(t.came)}, ErrEngineDown
-	case <-ctx.Done():
-		<-b.slots
-		return Reply{Wait: time.Since(t.came)}, context.Cause(ctx)
+		return Reply{Wait: time.Since(t.came)}, err
 	}
 	select {
 	case r := <-t.done:
@@ -158,6 +155,29 @@ func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
 	case <-ctx.Done():
 		return Reply{}, context.Cause(ctx)
 	}
+}
+
+// handOver waits until a lane takes t, and its slot with it, or says why none will.
+func (b *Bridge) handOver(t *turn) error {
+	select {
+	case b.turns <- t:
+		return nil
+	case <-b.engines.gone():
+		return ErrEngineDown
+	case <-t.ctx.Done():
+		return context.Cause(t.ctx)
+	}
+}
+
+// giveBack lets another engine have a turn that its lane has not begun. The lane
+// does not wait for it.
+func (b *Bridge) giveBack(t *turn) {
+	b.returned.Go(func() { // ends as handOver does, at the latest when Run ends
+		if err := b.handOver(t); err != nil {
+			<-b.slots
+			t.done <- result{Reply{Wait: time.Since(t.came)}, err}
+		}
+	})
 }
 
 // A Status is what an operator wants to know of a bridge.
