@@ -32,11 +32,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	os.Exit(run(ctx, hangups, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program but for the process around it; tests call it too.
-func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// run is the whole program but for the process around it; tests call it too. Each
+// of the hangups has the engines replaced.
+func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	command := ""
 	if len(args) > 0 {
 		command = args[0]
@@ -61,7 +64,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	if command == "health" {
 		err = health(ctx, cfg, stdout)
 	} else {
-		err = serve(ctx, cfg, stderr)
+		err = serve(ctx, cfg, hangups, stderr)
 	}
 	switch {
 	case err == nil:

@@ -29,7 +29,7 @@ import (
 const engineCommand = "adv-sim"
 
 // serve answers requests until ctx is done; then it drains and returns nil.
-func serve(ctx context.Context, cfg config, stderr io.Writer) error {
+func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.Writer) error {
 	log := newLog(cfg, stderr)
 	for _, name := range cfg.unknown {
 		log.Warn("this variable is none of ours and does nothing", "name", name)
@@ -94,6 +94,17 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	})
 	group.Go(func() error { return unlessClosed(front.server.Serve(public)) })
 	log.Info("serving", "addr", public.Addr().String(), "admin", cfg.AdminAddr, "version", version(), "engines", cfg.Limits.SimEngines)
+	group.Go(func() error {
+		for {
+			select {
+			case <-hangups:
+				log.Info("replacing the engines")
+				bridge.Swap()
+			case <-broken.Done():
+				return nil
+			}
+		}
+	})
 	group.Go(func() error {
 		<-broken.Done()
 		log.Info("draining", "cause", context.Cause(broken))

@@ -442,6 +442,22 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s.exits(-1) // by the signal
 }
 
+// The operator has put a new engine in place: it plays, and no move fails.
+func TestHangupReplacesTheEngine(t *testing.T) {
+	s := start(t, withTestEngine(), "KIRI_PER_IP_PER_SEC=100000", "KIRI_PER_IP_BURST=100000")
+	_, first := s.say("192.0.2.1", "")
+	s.cmd.Process.Signal(syscall.SIGHUP)
+	eventually(t, "another engine plays", func() bool {
+		status, said := s.say("192.0.2.1", "10ms")
+		if status != 200 {
+			t.Fatalf("a move failed: %d %s", status, said)
+		}
+		return said != first
+	})
+	pid, _ := strconv.Atoi(first)
+	eventually(t, "the old engine is gone", func() bool { return gone(pid) })
+}
+
 func TestHealthCommand(t *testing.T) {
 	s := start(t)
 	run := func(addr string) (int, string) {
@@ -502,7 +518,7 @@ func TestWrongUse(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var stderr lockedBuffer
 			environ := append([]string{"KIRI_ADDR=127.0.0.1:0", "KIRI_ADMIN_ADDR="}, row.environ...)
-			if got := run(t.Context(), row.args, environ, nil, io.Discard, &stderr); got != exitMistaken {
+			if got := run(t.Context(), nil, row.args, environ, nil, io.Discard, &stderr); got != exitMistaken {
 				t.Errorf("exit status %d, want 2", got)
 			}
 			if !strings.Contains(stderr.String(), row.says) {
@@ -519,7 +535,7 @@ func TestWrongUse(t *testing.T) {
 		for _, name := range []string{"KIRI_ADDR", "KIRI_ADMIN_ADDR"} {
 			var stderr lockedBuffer
 			environ := []string{"KIRI_ADDR=127.0.0.1:0", "KIRI_ADMIN_ADDR=127.0.0.1:0", name + "=" + l.Addr().String()}
-			if got := run(t.Context(), nil, environ, nil, io.Discard, &stderr); got != exitFailed || !strings.Contains(stderr.String(), name+": ") {
+			if got := run(t.Context(), nil, nil, environ, nil, io.Discard, &stderr); got != exitFailed || !strings.Contains(stderr.String(), name+": ") {
 				t.Errorf("exit status %d and %q, want 1 and %s", got, stderr.String(), name)
 			}
 		}

@@ -50,7 +50,7 @@ func (p *fakePlayer) Play(ctx context.Context, m simbridge.Move) (simbridge.Repl
 }
 
 func (p *fakePlayer) Status() simbridge.Status {
-	s := simbridge.Status{Engines: 2, Up: 1, Waiting: 3, Starts: map[string]uint64{"boot": 2, "exit": 1}}
+	s := simbridge.Status{Engines: 2, Up: 1, Waiting: 3, States: map[string]int{"idle": 1, "starting": 1}, Starts: map[string]uint64{"boot": 2, "exit": 1}}
 	if p.down {
 		s.Up = 0
 	}

@@ -87,7 +87,8 @@ var (
 	waitingDesc = prometheus.NewDesc("kiri_moves_unanswered", "Moves that hold a place in the queue, those being played included.", nil, nil)
 	enginesDesc = prometheus.NewDesc("kiri_engines", "Engines that should be up.", nil, nil)
 	upDesc      = prometheus.NewDesc("kiri_engines_up", "Engines that are up.", nil, nil)
-	startsDesc  = prometheus.NewDesc("kiri_engine_starts_total", "Engine starts by cause: boot, or how the one before ended.", []string{"cause"}, nil)
+	statesDesc  = prometheus.NewDesc("kiri_engine_states", "Engines by what they are doing: starting, idle, playing, or pausing before the next start.", []string{"state"}, nil)
+	startsDesc  = prometheus.NewDesc("kiri_engine_starts_total", "Engine starts by cause: boot, swap, or how the one before ended.", []string{"cause"}, nil)
 )
 
 func (b bridgeMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(b, out) }
@@ -100,6 +101,9 @@ func (b bridgeMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge(waitingDesc, status.Waiting)
 	gauge(enginesDesc, status.Engines)
 	gauge(upDesc, status.Up)
+	for state, n := range status.States {
+		out <- prometheus.MustNewConstMetric(statesDesc, prometheus.GaugeValue, float64(n), state)
+	}
 	for cause, n := range status.Starts {
 		out <- prometheus.MustNewConstMetric(startsDesc, prometheus.CounterValue, float64(n), cause)
 	}

@@ -252,6 +252,53 @@ func TestIdlePing(t *testing.T) {
 	})
 }
 
+// While the new engine is asked, the old one plays; one that does not answer never
+// takes over.
+func TestSwapToASilentEngine(t *testing.T) {
+	inBubble(t, func(n int, in *bufio.Reader, out net.Conn) {
+		if n == 2 {
+			hang(in)
+			return
+		}
+		for {
+			if _, err := in.ReadString('\n'); err != nil {
+				return
+			}
+			if _, err := fmt.Fprintf(out, "{\"text\":\"%d\"}\n", n); err != nil {
+				return
+			}
+		}
+	}, func(t *testing.T, b *Bridge) {
+		by := func() string {
+			reply, err := b.Play(t.Context(), Move{Kind: "look"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text(t, reply)
+		}
+		by()
+		b.Swap()
+		for range 29 {
+			time.Sleep(time.Second)
+			if got := by(); got != "1" {
+				t.Fatalf("engine %s plays while the second has not answered", got)
+			}
+		}
+		time.Sleep(2 * time.Second) // the second is given up
+		if got := by(); got != "1" {
+			t.Errorf("engine %s plays, want the old one", got)
+		}
+		b.Swap()
+		synctest.Wait()
+		if got := by(); got != "3" {
+			t.Errorf("engine %s plays, want the third", got)
+		}
+		if got := b.Status(); got.Starts[causeSwap] != 2 || got.Up != 1 {
+			t.Errorf("status %+v, want two swaps and one engine up", got)
+		}
+	})
+}
+
 func TestPoisonIsForgottenAfterTenMinutes(t *testing.T) {
 	inBubble(t, func(_ int, in *bufio.Reader, out net.Conn) {
 		for {

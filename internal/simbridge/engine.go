@@ -19,6 +19,7 @@ type engine struct {
 	log     *slog.Logger
 	ctx     context.Context // of the lane; once done, no line is waited for
 	process *process
+	born    time.Time
 
 	in      *bufio.Reader // of the process's stdout
 	out     []byte        // the line that is being written
@@ -47,6 +48,7 @@ func newEngine(ctx context.Context, cfg *Config, log *slog.Logger, p *process) *
 		log:     log,
 		ctx:     ctx,
 		process: p,
+		born:    time.Now(),
 		in:      bufio.NewReaderSize(p.stdout, readBuffer),
 	}
 	e.unhook = context.AfterFunc(ctx, func() {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +20,22 @@ type lane struct {
 	pause pause
 	cause string // why the next engine is started
 	last  string // what was last logged as the reason for an end, so that a loop is logged once
+	state atomic.Int32
+
+	swap   chan struct{}  // 1-buffered: the engine is to be replaced by a new one
+	coming chan *engine   // the one that will replace it, nil if it failed; itself nil unless one is on its way
+	aside  sync.WaitGroup // of the engines that are on their way in or out
 }
+
+// states are what a lane may be doing.
+var states = [...]string{"starting", "idle", "playing", "pausing"}
+
+const (
+	starting = iota
+	idle
+	playing
+	pausing
+)
 
 func (b *Bridge) newLane(n int) *lane {
 	lim := &b.cfg.Limits
@@ -27,47 +44,152 @@ func (b *Bridge) newLane(n int) *lane {
 		log:   b.cfg.Log.With("engine", n),
 		pause: pause{least: lim.BackoffMin, most: lim.BackoffMax},
 		cause: "boot",
+		swap:  make(chan struct{}, 1),
 	}
 }
 
 // run returns when ctx is done, or if the very first engine cannot be executed.
+// Then nothing of its engines is left.
 func (l *lane) run(ctx context.Context) error {
-	for sleep(ctx, l.pause.next()) {
-		first := l.cause == "boot"
-		l.b.countStart(l.cause)
-		process, err := l.b.start()
-		if err != nil {
+	defer l.tidy()
+	for {
+		e, err := l.nextEngine(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if e != nil {
+				e.stop()
+			}
+			return nil
+		case err != nil:
 			l.b.engines.giveUp()
-			l.report(err, "", "")
-			if first && isStartError(err) {
+			if l.cause == "boot" && isStartError(err) {
 				return err
 			}
 			l.cause = "failed_start"
 			continue
 		}
-		l.keep(ctx, newEngine(ctx, &l.b.cfg, l.log.With("pid", process.pid), process))
+		l.b.engines.came()
+		e, err = l.serve(ctx, e)
+		l.b.engines.went()
+		l.end(e, err)
 	}
-	return nil
 }
 
-// keep has one engine play until it fails or ctx is done.
-func (l *lane) keep(ctx context.Context, e *engine) {
-	born := time.Now()
+// nextEngine returns an engine that has answered the ping: the one that was on
+// its way, or else a new one, after a pause if there have been many.
+func (l *lane) nextEngine(ctx context.Context) (*engine, error) {
+	if l.coming != nil {
+		e := <-l.coming // at the latest when ctx is done
+		l.coming = nil
+		if e != nil {
+			return e, nil
+		}
+	}
+	l.state.Store(pausing)
+	if !sleep(ctx, l.pause.next()) {
+		return nil, errStopped
+	}
+	l.state.Store(starting)
+	select {
+	case <-l.swap: // what is started now is as new as can be
+	default:
+	}
+	return l.begin(ctx, l.cause)
+}
+
+// begin starts an engine and waits until it answers the ping. What goes wrong is
+// logged here.
+func (l *lane) begin(ctx context.Context, cause string) (*engine, error) {
+	l.b.countStart(cause)
+	process, err := l.b.start()
+	if err != nil {
+		l.report(cause, err, "", "")
+		return nil, err
+	}
+	e := newEngine(ctx, &l.b.cfg, l.log.With("pid", process.pid), process)
 	if err := e.greet(); err != nil {
 		if errors.Is(err, errStopped) {
 			e.stop()
-			return
+			return nil, err
 		}
 		e.kill()
-		l.b.engines.giveUp()
-		l.cause = "failed_start"
-		l.bury(e, born, fmt.Errorf("start: %w", err))
-		return
+		l.bury(cause, e, fmt.Errorf("start: %w", err))
+		return nil, err
 	}
-	l.b.engines.came()
-	e.log.Info("engine is up", "echoes_ids", e.echoes, "after", time.Since(born))
-	err := l.serve(ctx, e)
-	l.b.engines.went()
+	e.log.Info("engine is up", "echoes_ids", e.echoes, "after", time.Since(e.born))
+	return e, nil
+}
+
+// serve plays turns until the engine fails or ctx is done. It returns the engine,
+// which may have been replaced meanwhile, and why it is to be dropped.
+func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		l.state.Store(idle)
+		timer.Reset(l.b.cfg.Limits.IdlePing)
+		swap := l.swap
+		if l.coming != nil {
+			swap = nil // one after the other
+		}
+		var err error
+		select {
+		case t := <-l.b.turns:
+			l.state.Store(playing)
+			err = l.play(e, t)
+		case <-e.process.exited:
+			err = errEnded
+		case <-timer.C:
+			err = e.ping()
+		case <-swap:
+			l.prepare(ctx)
+		case fresh := <-l.coming:
+			l.coming = nil
+			if fresh != nil {
+				l.retire(e)
+				e = fresh
+			}
+		case <-ctx.Done():
+			err = errStopped
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+}
+
+// prepare starts an engine beside the one that plays.
+func (l *lane) prepare(ctx context.Context) {
+	coming := make(chan *engine, 1)
+	l.coming = coming
+	l.aside.Go(func() { // ends when the engine has answered the ping, or failed, or ctx is done
+		e, err := l.begin(ctx, causeSwap)
+		if err != nil {
+			l.log.Warn("the new engine does not come up; the old one stays", "err", err)
+		}
+		coming <- e
+	})
+}
+
+// retire stops an engine that has nothing left to do.
+func (l *lane) retire(e *engine) {
+	e.log.Info("engine is replaced", "replies", e.replies, "lived", time.Since(e.born))
+	l.aside.Go(e.stop) // bounded by its steps
+}
+
+// tidy ends what is still aside.
+func (l *lane) tidy() {
+	l.aside.Wait()
+	if l.coming != nil {
+		if e := <-l.coming; e != nil {
+			e.stop()
+		}
+	}
+}
+
+// end takes leave of an engine because of err, and decides how the next one is
+// started.
+func (l *lane) end(e *engine, err error) {
 	if errors.Is(err, errStopped) {
 		e.stop()
 		return
@@ -81,37 +203,13 @@ func (l *lane) keep(ctx context.Context, e *engine) {
 	default:
 		l.cause = "protocol"
 	}
-	if time.Since(born) >= l.b.cfg.Limits.Healthy {
+	if time.Since(e.born) >= l.b.cfg.Limits.Healthy {
 		l.last = ""
 		if e.replies > 0 {
 			l.pause.reset()
 		}
 	}
-	l.bury(e, born, err)
-}
-
-// serve plays turns until the engine fails or ctx is done, and returns why it is
-// to be dropped.
-func (l *lane) serve(ctx context.Context, e *engine) error {
-	idle := time.NewTimer(0)
-	defer idle.Stop()
-	for {
-		idle.Reset(l.b.cfg.Limits.IdlePing)
-		var err error
-		select {
-		case t := <-l.b.turns:
-			err = l.play(e, t)
-		case <-e.process.exited:
-			err = errEnded
-		case <-idle.C:
-			err = e.ping()
-		case <-ctx.Done():
-			err = errStopped
-		}
-		if err != nil {
-			return err
-		}
-	}
+	l.bury(l.cause, e, err)
 }
 
 // play has the engine answer one turn, gives its slot back and tells its caller.
@@ -145,7 +243,7 @@ func (l *lane) play(e *engine, t *turn) error {
 }
 
 // bury logs the end of an engine.
-func (l *lane) bury(e *engine, born time.Time, err error) {
+func (l *lane) bury(cause string, e *engine, err error) {
 	said := ""
 	if e.process.stderr != nil {
 		said = e.process.stderr.last()
@@ -154,16 +252,19 @@ func (l *lane) bury(e *engine, born time.Time, err error) {
 	if e.process.hasExited() {
 		status = e.process.status
 	}
-	l.report(err, status, said, "pid", e.process.pid, "lived", time.Since(born))
+	l.report(cause, err, status, said, "pid", e.process.pid, "lived", time.Since(e.born))
 }
 
-// report logs a failure; one that repeats itself is logged once.
-func (l *lane) report(err error, status, stderr string, more ...any) {
+// report logs a failure; one that repeats itself is logged once. A failed swap is
+// the operator's doing, and always logged.
+func (l *lane) report(cause string, err error, status, stderr string, more ...any) {
 	level := slog.LevelWarn
-	if err.Error() == l.last {
-		level = slog.LevelDebug
+	if cause != causeSwap {
+		if err.Error() == l.last {
+			level = slog.LevelDebug
+		}
+		l.last = err.Error()
 	}
-	l.last = err.Error()
 	l.log.Log(context.Background(), level, "engine failed", append(more, "err", err, "status", status, "stderr", stderr)...)
 }
 

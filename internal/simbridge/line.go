@@ -22,7 +22,7 @@ type moveLine struct {
 // hashSeed keys the hashes of this process's moves.
 var hashSeed = maphash.MakeSeed()
 
-func (b *Bridge) newLine(m Move) (moveLine, error) {
+func newLine(m Move) (moveLine, error) {
 	room := len(m.Kind) + len(m.State) + 64
 	if m.Input != nil {
 		room += len(*m.Input)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"kiribashiri/internal/limits"
 )
 
 func TestReadLine(t *testing.T) {
@@ -79,8 +77,7 @@ func FuzzMoveLine(f *testing.F) {
 		if !json.Valid(state) || !utf8.Valid(state) {
 			t.Skip()
 		}
-		b := New(Config{Limits: limits.Default()})
-		line, err := b.newLine(Move{Kind: kind, Input: &input, State: state})
+		line, err := newLine(Move{Kind: kind, Input: &input, State: state})
 		if err != nil {
 			if utf8.ValidString(kind) && utf8.ValidString(input) {
 				t.Fatalf("%q %q: %v", kind, input, err)

@@ -72,6 +72,7 @@ type Bridge struct {
 
 	returned sync.WaitGroup // of turns that wait again for a lane
 
+	lanes   []*lane
 	engines presence
 	poison  poison
 	starts  [len(causes)]atomic.Uint64
@@ -99,6 +100,9 @@ func New(cfg Config) *Bridge {
 		turns: make(chan *turn),
 	}
 	b.start = func() (*process, error) { return startProcess(&b.cfg) }
+	for n := range cfg.Limits.SimEngines {
+		b.lanes = append(b.lanes, b.newLane(n))
+	}
 	b.engines.init(cfg.Limits.EngineGone)
 	b.poison.init(cfg.Limits.PoisonFor, cfg.Limits.PoisonMoves)
 	return b
@@ -115,17 +119,30 @@ func (b *Bridge) Run(ctx context.Context) error {
 	defer b.returned.Wait()
 	defer b.engines.giveUp()
 	group, ctx := errgroup.WithContext(ctx)
-	for n := range b.cfg.Limits.SimEngines {
-		group.Go(func() error { return b.newLane(n).run(ctx) })
+	for _, l := range b.lanes {
+		group.Go(func() error { return l.run(ctx) })
 	}
 	return group.Wait()
+}
+
+// Swap replaces every engine by one newly started from the same command, without
+// failing a move: the new one plays once it has answered the ping, and the old one
+// leaves. If the new one does not come up, the old one stays and the log says why.
+// Swap does not wait for any of this.
+func (b *Bridge) Swap() {
+	for _, l := range b.lanes {
+		select {
+		case l.swap <- struct{}{}:
+		default: // one is asked for already, and has not begun
+		}
+	}
 }
 
 // Play has an engine answer m and returns its reply. It returns one of this
 // package's errors, or the cause of ctx's end if the caller left first; an engine
 // that already has the move finishes it all the same, and keeps its slot so long.
 func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
-	line, err := b.newLine(m)
+	line, err := newLine(m)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -185,8 +202,12 @@ type Status struct {
 	Engines int // that should be up
 	Up      int // that are: they have answered, and nothing is known against them
 	Waiting int // moves that are unanswered, those being played included
-	// Starts counts the engines started so far by why: "boot", "exit" (the last one
-	// ended by itself), "timeout", "protocol" (it was killed) or "failed_start".
+	// States counts the engines by what they are doing: "starting", "idle",
+	// "playing" or "pausing" (none is there, and the next is not started yet).
+	States map[string]int
+	// Starts counts the engines started so far by why: "boot", "swap", "exit" (the
+	// last one ended by itself), "timeout", "protocol" (it was killed) or
+	// "failed_start".
 	Starts map[string]uint64
 }
 
@@ -196,7 +217,14 @@ func (b *Bridge) Status() Status {
 		Engines: b.cfg.Limits.SimEngines,
 		Up:      b.engines.count(),
 		Waiting: len(b.slots),
+		States:  make(map[string]int, len(states)),
 		Starts:  make(map[string]uint64, len(causes)),
+	}
+	for _, name := range states {
+		s.States[name] = 0
+	}
+	for _, l := range b.lanes {
+		s.States[states[l.state.Load()]]++
 	}
 	for i, name := range causes {
 		s.Starts[name] = b.starts[i].Load()
@@ -205,7 +233,9 @@ func (b *Bridge) Status() Status {
 }
 
 // causes are the reasons to start an engine.
-var causes = [...]string{"boot", "exit", "timeout", "protocol", "failed_start"}
+var causes = [...]string{"boot", causeSwap, "exit", "timeout", "protocol", "failed_start"}
+
+const causeSwap = "swap"
 
 func (b *Bridge) countStart(cause string) {
 	b.starts[slices.Index(causes[:], cause)].Add(1)
