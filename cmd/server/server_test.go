@@ -312,6 +312,24 @@ func TestFortyClientsAtOnce(t *testing.T) {
 	}
 }
 
+// As many steady clients as there are slots never meet a full queue: a slot is free
+// again before the answer that says so.
+func TestSteadyClientsMeetNoFullQueue(t *testing.T) {
+	s := start(t, withTestEngine(), "KIRI_PER_IP_PER_SEC=100000", "KIRI_PER_IP_BURST=100000")
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			for range 20 {
+				if status, said := s.say(fmt.Sprintf("192.0.2.%d", i), "1ms"); status != 200 {
+					t.Errorf("client %d: %d %s", i, status, said)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestEngineKilledInMidMove(t *testing.T) {
 	s := start(t, withTestEngine())
 	_, first := s.say("192.0.2.1", "")

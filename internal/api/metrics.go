@@ -88,7 +88,7 @@ var (
 	enginesDesc = prometheus.NewDesc("kiri_engines", "Engines that should be up.", nil, nil)
 	upDesc      = prometheus.NewDesc("kiri_engines_up", "Engines that are up.", nil, nil)
 	statesDesc  = prometheus.NewDesc("kiri_engine_states", "Engines by what they are doing: starting, idle, playing, or pausing before the next start.", []string{"state"}, nil)
-	startsDesc  = prometheus.NewDesc("kiri_engine_starts_total", "Engine starts by cause: boot, swap, or how the one before ended.", []string{"cause"}, nil)
+	startsDesc  = prometheus.NewDesc("kiri_engine_starts_total", "Engine starts by cause: boot, swap, recycle, or how the one before ended.", []string{"cause"}, nil)
 )
 
 func (b bridgeMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(b, out) }

@@ -68,6 +68,9 @@ type Limits struct {
 	// StopStep is how long an engine is given to leave after each of the polite
 	// steps: closed stdin, then SIGTERM.
 	StopStep time.Duration
+	// EngineMoves is after how many moves an engine is replaced by a fresh one, with
+	// no move lost: one that leaks a kilobyte a move stays within 100 MB.
+	EngineMoves int
 	// PipeLinger is how long after an engine's exit its pipes are still read:
 	// something that has left its process group may hold them open for ever.
 	PipeLinger time.Duration
@@ -137,6 +140,7 @@ func Default() Limits {
 		BackoffMax:   30 * time.Second,
 		Healthy:      10 * time.Second,
 		StopStep:     time.Second,
+		EngineMoves:  100_000,
 		PipeLinger:   100 * time.Millisecond,
 		ReapTime:     5 * time.Second,
 		PoisonFor:    10 * time.Minute,

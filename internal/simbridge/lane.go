@@ -137,12 +137,15 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 		case t := <-l.b.turns:
 			l.state.Store(playing)
 			err = l.play(e, t)
+			if e.replies > 0 && e.replies%l.b.cfg.Limits.EngineMoves == 0 && l.coming == nil {
+				l.prepare(ctx, causeRecycle)
+			}
 		case <-e.process.exited:
 			err = errEnded
 		case <-timer.C:
 			err = e.ping()
 		case <-swap:
-			l.prepare(ctx)
+			l.prepare(ctx, causeSwap)
 		case fresh := <-l.coming:
 			l.coming = nil
 			if fresh != nil {
@@ -158,12 +161,12 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 	}
 }
 
-// prepare starts an engine beside the one that plays.
-func (l *lane) prepare(ctx context.Context) {
+// prepare starts an engine beside the one that plays, to take its place.
+func (l *lane) prepare(ctx context.Context, cause string) {
 	coming := make(chan *engine, 1)
 	l.coming = coming
 	l.aside.Go(func() { // ends when the engine has answered the ping, or failed, or ctx is done
-		e, err := l.begin(ctx, causeSwap)
+		e, err := l.begin(ctx, cause)
 		if err != nil {
 			l.log.Warn("the new engine does not come up; the old one stays", "err", err)
 		}
@@ -255,8 +258,8 @@ func (l *lane) bury(cause string, e *engine, err error) {
 	l.report(cause, err, status, said, "pid", e.process.pid, "lived", time.Since(e.born))
 }
 
-// report logs a failure; one that repeats itself is logged once. A failed swap is
-// the operator's doing, and always logged.
+// report logs a failure; one that repeats itself is logged once, but not that of an
+// engine that somebody has asked for.
 func (l *lane) report(cause string, err error, status, stderr string, more ...any) {
 	level := slog.LevelWarn
 	if cause != causeSwap {

@@ -140,6 +140,7 @@ func startProcess(cfg *Config) (*process, error) {
 			return
 		}
 		p.pid = cmd.Process.Pid
+		sacrificeFirst(p.pid)
 		started <- nil
 
 		unreaped := waitUnreaped(p.pid)

@@ -2,6 +2,8 @@ package simbridge
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"syscall"
 )
 
@@ -21,4 +23,11 @@ func waitUnreaped(pid int) bool {
 			return errno == 0
 		}
 	}
+}
+
+// sacrificeFirst tells the kernel to end the engine before us when memory is short:
+// another one can be started. Where /proc is not to be had, it chooses by size.
+func sacrificeFirst(pid int) {
+	const first = "1000" // of oom_score_adj, proc(5)
+	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(first), 0)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,6 +159,23 @@ func puppet(start string) {
 			reply(move.Input)
 		case "long":
 			reply(strings.Repeat("x", 1<<20))
+		case "exactly": // a reply line of so many bytes
+			n, _ := strconv.Atoi(rest)
+			head := fmt.Sprintf(`{"id":%d,"text":"`, move.ID)
+			say("%s%s\"}\n", head, strings.Repeat("x", n-len(head)-len(`"}`)))
+		case "invalid-utf8":
+			say("{\"id\":%d,\"text\":\"\xff\"}\n", move.ID)
+		case "split": // in the middle of a character
+			line := fmt.Sprintf("{\"id\":%d,\"text\":\"霧\"}\n", move.ID)
+			half := strings.Index(line, "霧") + 1
+			say("%s", line[:half])
+			time.Sleep(50 * time.Millisecond)
+			say("%s", line[half:])
+		case "group":
+			reply(fmt.Sprint(syscall.Getpgrp() == os.Getpid()))
+		case "oom":
+			text, err := os.ReadFile("/proc/self/oom_score_adj")
+			reply(fmt.Sprint(strings.TrimSpace(string(text)), err))
 		case "endless":
 			for {
 				say("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")

@@ -205,9 +205,9 @@ type Status struct {
 	// States counts the engines by what they are doing: "starting", "idle",
 	// "playing" or "pausing" (none is there, and the next is not started yet).
 	States map[string]int
-	// Starts counts the engines started so far by why: "boot", "swap", "exit" (the
-	// last one ended by itself), "timeout", "protocol" (it was killed) or
-	// "failed_start".
+	// Starts counts the engines started so far by why: "boot", "swap" (asked for),
+	// "recycle" (the last one has played its share of moves), "exit" (it ended by
+	// itself), "timeout", "protocol" (it was killed) or "failed_start".
 	Starts map[string]uint64
 }
 
@@ -233,9 +233,12 @@ func (b *Bridge) Status() Status {
 }
 
 // causes are the reasons to start an engine.
-var causes = [...]string{"boot", causeSwap, "exit", "timeout", "protocol", "failed_start"}
+var causes = [...]string{"boot", causeSwap, causeRecycle, "exit", "timeout", "protocol", "failed_start"}
 
-const causeSwap = "swap"
+const (
+	causeSwap    = "swap"
+	causeRecycle = "recycle"
+)
 
 func (b *Bridge) countStart(cause string) {
 	b.starts[slices.Index(causes[:], cause)].Add(1)

@@ -192,8 +192,9 @@ func TestOneBrokenMoveFailsAlone(t *testing.T) {
 		{`print {"id":"1","ok":true}`, ErrEngineFailed, "protocol"},
 		{`print {"id":1,"id":1}`, ErrEngineFailed, "protocol"},
 		{"print {\"id\":1,\"text\":\"\\ud800\"}", ErrEngineFailed, "protocol"},
+		{"invalid-utf8", ErrEngineFailed, "protocol"},
 		{"endless", ErrEngineFailed, "protocol"},
-		{"long", ErrEngineFailed, "protocol"}, // a megabyte of text, and the rest of the line
+		{"exactly 1048577", ErrEngineFailed, "protocol"}, // a byte more than a reply may have
 	} {
 		t.Run(row.order, func(t *testing.T) {
 			t.Parallel()
@@ -228,6 +229,19 @@ func TestGoodRepliesOfEveryShape(t *testing.T) {
 		if got := string(reply.Line); got != strings.TrimSuffix(line, "\r") {
 			t.Errorf("the line came as %q, want %q", clip(got, 80), clip(line, 80))
 		}
+	}
+}
+
+func TestLongAndSplitReplies(t *testing.T) {
+	s := onStage(t, "", nil)
+	for _, length := range []int{64 << 10, 64<<10 + 1, 1 << 20} {
+		reply, err := s.Play(t.Context(), say(fmt.Sprintf("exactly %d", length)))
+		if err != nil || len(reply.Line) != length {
+			t.Errorf("a reply of %d bytes came as %d, %v", length, len(reply.Line), err)
+		}
+	}
+	if got := s.played(say("split")); got != "霧" {
+		t.Errorf("a character that came in two parts became %q", got)
 	}
 }
 
@@ -487,6 +501,55 @@ func TestEngineThatExitsWhileIdle(t *testing.T) {
 		return status.Starts["exit"] == 1 && status.Up == 1
 	})
 	s.played(say("next"))
+}
+
+// A terminal's Ctrl-C goes to our process group, and the engine is in another.
+func TestEngineIsInAGroupOfItsOwn(t *testing.T) {
+	s := onStage(t, "", nil)
+	if got := s.played(say("group")); got != "true" {
+		t.Errorf("the engine leads its process group: %s", got)
+	}
+}
+
+func TestEngineIsSacrificedFirst(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("oom_score_adj is Linux's")
+	}
+	s := onStage(t, "", nil)
+	if got := s.played(say("oom")); got != "1000<nil>" {
+		t.Errorf("the engine's oom_score_adj is %s, want 1000", got)
+	}
+}
+
+// The kernel kills an engine when the thread that started it ends; that thread
+// must not be one that other goroutines come and go on.
+func TestEngineOutlivesThreads(t *testing.T) {
+	s := onStage(t, "", nil)
+	pid := s.played(say("pid"))
+	var threads sync.WaitGroup
+	for range 200 {
+		threads.Go(func() {
+			runtime.LockOSThread() // and never unlocks: the thread ends with the goroutine
+			time.Sleep(time.Millisecond)
+		})
+	}
+	threads.Wait()
+	runtime.GC()
+	if got := s.played(say("pid")); got != pid {
+		t.Errorf("engine %s was followed by %s", pid, got)
+	}
+}
+
+func TestEngineIsRecycled(t *testing.T) {
+	s := onStage(t, "", func(lim *limits.Limits) { lim.EngineMoves = 10 })
+	engines := map[string]bool{}
+	for range 100 {
+		engines[s.played(say("pid"))] = true
+		time.Sleep(5 * time.Millisecond)
+	}
+	if len(engines) < 2 || s.Status().Starts[causeRecycle] < 1 {
+		t.Errorf("%d engines played a hundred moves, starts %v", len(engines), s.Status().Starts)
+	}
 }
 
 func TestEngineThatStopsReading(t *testing.T) {
