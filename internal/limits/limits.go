@@ -51,6 +51,9 @@ type Limits struct {
 	ReplyBytes int
 	// BannerLines is how many lines an engine may print before its first JSON line.
 	BannerLines int
+	// Grace is how long an engine that does not echo ids is watched at its start for
+	// a line too many.
+	Grace time.Duration
 	// IdlePing is how long an engine may be idle before it is asked whether it lives.
 	IdlePing time.Duration
 	// IdlePong is how long an idle engine may take to answer that. It is shorter
@@ -133,6 +136,7 @@ func Default() Limits {
 		SimReply:     30 * time.Second,
 		ReplyBytes:   1 << 20,
 		BannerLines:  100,
+		Grace:        100 * time.Millisecond,
 		IdlePing:     15 * time.Second,
 		IdlePong:     5 * time.Second,
 		EngineGone:   time.Second,

@@ -57,9 +57,8 @@ type Decision struct {
 func (d Decision) Allowed() bool { return d.Wait == 0 }
 
 const (
-	maxShards = 256         // so that forgetting holds a shard's lock for well under a millisecond
-	minShare  = 64          // clients a shard, at least, or the hash's unevenness would show
-	minWindow = time.Second // between two rounds of forgetting, so that they cost nothing
+	shardClients = 4096        // a shard, so that forgetting holds its lock for well under a millisecond
+	minWindow    = time.Second // between two rounds of forgetting, so that they cost nothing
 )
 
 // New returns a limiter in which every client has a full bucket.
@@ -75,7 +74,7 @@ func New(cfg Config) (*Limiter, error) {
 	}
 	l := &Limiter{units: measure(cfg.PerSecond, cfg.Burst), start: time.Now(), seed: maphash.MakeSeed()}
 	l.window = l.units.window(minWindow)
-	l.shards = make([]shard, min(maxShards, max(1, cfg.Clients/minShare)))
+	l.shards = make([]shard, max(1, cfg.Clients/shardClients))
 	l.share = cfg.Clients / len(l.shards)
 	for i := range l.shards {
 		l.shards[i].full = make(map[uint64]int64)

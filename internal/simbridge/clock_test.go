@@ -209,6 +209,63 @@ func TestCrashLoopSchedule(t *testing.T) {
 	})
 }
 
+// After a crash loop an engine has to prove itself: ten seconds and a reply, and
+// the next one is started at once.
+func TestHealthySpellEndsThePauses(t *testing.T) {
+	const healthy = 6 // which engine is
+	ends, begins := make(chan time.Time, 1), make(chan time.Time, 1)
+	inBubble(t, func(n int, in *bufio.Reader, out net.Conn) {
+		switch {
+		case n < healthy:
+			reply(in, out) // and crashes
+		case n == healthy:
+			reply(in, out)
+			reply(in, out)
+			time.Sleep(10 * time.Second)
+			ends <- time.Now()
+		default:
+			begins <- time.Now()
+			serve(in, out)
+		}
+	}, func(t *testing.T, b *Bridge) {
+		for b.Status().Starts["exit"] < healthy-1 || b.Status().Up == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		failsWith(t, b, Move{Kind: "look"}, nil)
+		time.Sleep(11 * time.Second)
+		if end, begin := <-ends, <-begins; !begin.Equal(end) {
+			t.Errorf("the next engine began %v after the end, want at once", begin.Sub(end))
+		}
+	})
+}
+
+// A caller who has left already is not played, even if a lane is free.
+func TestCallerWhoHasLeft(t *testing.T) {
+	var moves atomic.Int32
+	inBubble(t, func(_ int, in *bufio.Reader, out net.Conn) {
+		for reply(in, out) {
+			moves.Add(1)
+		}
+	}, func(t *testing.T, b *Bridge) {
+		synctest.Wait()
+		before := moves.Load()
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		for range 100 {
+			if _, err := b.Play(ctx, Move{Kind: "look"}); !errors.Is(err, context.Canceled) {
+				t.Fatalf("Play = %v, want context.Canceled", err)
+			}
+		}
+		synctest.Wait()
+		if got := moves.Load() - before; got != 0 {
+			t.Errorf("%d of a hundred moves were played for nobody", got)
+		}
+		if got := b.Status().Waiting; got != 0 {
+			t.Errorf("%d slots are still taken", got)
+		}
+	})
+}
+
 func TestPauseGrowsAndBeginsAnew(t *testing.T) {
 	p := pause{least: 100 * time.Millisecond, most: 30 * time.Second}
 	for round := range 3 {
@@ -254,6 +311,29 @@ func TestIdlePing(t *testing.T) {
 
 // While the new engine is asked, the old one plays; one that does not answer never
 // takes over.
+// A newcomer that hangs does not keep the next engine away when the old one dies.
+func TestEngineDiesWhileANewcomerHangs(t *testing.T) {
+	inBubble(t, func(n int, in *bufio.Reader, out net.Conn) {
+		switch n {
+		case 1:
+			reply(in, out)
+			reply(in, out)
+			in.ReadString('\n') // ends during this move
+		case 2:
+			hang(in)
+		default:
+			serve(in, out)
+		}
+	}, func(t *testing.T, b *Bridge) {
+		failsWith(t, b, Move{Kind: "a"}, nil)
+		b.Swap()
+		synctest.Wait()
+		failsWith(t, b, Move{Kind: "b"}, ErrEngineFailed)
+		time.Sleep(2 * time.Second)
+		took(t, 0, "a move two seconds later", func() { failsWith(t, b, Move{Kind: "c"}, nil) })
+	})
+}
+
 func TestSwapToASilentEngine(t *testing.T) {
 	inBubble(t, func(n int, in *bufio.Reader, out net.Conn) {
 		if n == 2 {
@@ -289,7 +369,7 @@ func TestSwapToASilentEngine(t *testing.T) {
 			t.Errorf("engine %s plays, want the old one", got)
 		}
 		b.Swap()
-		synctest.Wait()
+		time.Sleep(time.Second) // it has no ids, so it is watched for a moment
 		if got := by(); got != "3" {
 			t.Errorf("engine %s plays, want the third", got)
 		}

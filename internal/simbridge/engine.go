@@ -26,9 +26,11 @@ type engine struct {
 	echoes  bool          // it bears our ids in its replies
 	id      uint64        // of the last move
 	replies int           // good ones, of moves
+	last    uint64        // hash of the last move that it answered and has not outlived yet; 0 for none
 
-	unhook func() bool    // undoes what ctx's end would do to the pipes
-	stderr sync.WaitGroup // the goroutine that reads stderr
+	release func()         // called at the end, if there is something else to let go
+	unhook  func() bool    // undoes what ctx's end would do to the pipes
+	stderr  sync.WaitGroup // the goroutine that reads stderr
 }
 
 // Why an engine is given up. Everything that is none of these is a protocol
@@ -37,6 +39,7 @@ var (
 	errEnded   = errors.New("it ended") // the process, or only its output
 	errTimeout = errors.New("it did not answer in time")
 	errStopped = errors.New("the bridge stops")
+	errStray   = errors.New("it wrote something that nobody asked for") // after the reply to an earlier move
 )
 
 const readBuffer = 32 << 10 // bytes; most replies fit, longer ones are put together
@@ -91,8 +94,29 @@ func (e *engine) greet() error {
 			return fmt.Errorf("it answered the ping with id %d, want 0", a.id)
 		default:
 			e.echoes = a.hasID
-			return nil
+			if e.echoes {
+				return nil
+			}
+			return e.count()
 		}
+	}
+}
+
+// count makes sure that an engine without ids writes one line for each of ours: a
+// line too many at the start, such as a banner in JSON, would make every later
+// reply that of the move before.
+func (e *engine) count() error {
+	if err := e.ping(); err != nil {
+		return err
+	}
+	e.readFor(e.cfg.Limits.Grace)
+	switch line, err := e.read(); {
+	case errors.Is(err, errTimeout):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return fmt.Errorf("it wrote a line too many, and has no ids to tell which: %q", clip(string(line), e.cfg.Limits.LogText))
 	}
 }
 
@@ -103,6 +127,13 @@ func (e *engine) ping() error {
 	}
 	_, _, err := e.ask(0, []byte(pingLine), e.cfg.Limits.IdlePong)
 	return err
+}
+
+// unbegun reports whether an engine that has ended had read nothing of the line
+// that was written last. It kills what may be left, so that this stays true.
+func (e *engine) unbegun() bool {
+	e.process.kill()
+	return e.process.endsWithin(e.cfg.Limits.ReapTime) && unread(e.process.stdin, len(e.out))
 }
 
 // play has the engine answer a move.
@@ -130,7 +161,9 @@ func (e *engine) ask(id uint64, rest []byte, limit time.Duration) ([]byte, answe
 	switch {
 	case err != nil:
 		return nil, a, fmt.Errorf("its reply is %q: %w", clip(string(line), e.cfg.Limits.LogText), err)
-	case a.hasID && a.id != id:
+	case a.hasID && a.id < id:
+		return nil, a, fmt.Errorf("%w: its reply bears id %d, want %d", errStray, a.id, id)
+	case a.hasID && a.id > id:
 		return nil, a, fmt.Errorf("its reply bears id %d, want %d", a.id, id)
 	case e.echoes && !a.hasID:
 		return nil, a, fmt.Errorf("its reply bears no id, want %d", id)
@@ -142,6 +175,9 @@ func (e *engine) ask(id uint64, rest []byte, limit time.Duration) ([]byte, answe
 // for, or has ended. Nothing is written to one that is not quiet: where an engine
 // does not echo ids, what is left over would pass for the next move's reply.
 func (e *engine) quiet() error {
+	if e.process.hasExited() {
+		return errEnded
+	}
 	stray, _ := e.in.Peek(e.in.Buffered())
 	if len(stray) == 0 {
 		b := make([]byte, e.cfg.Limits.LogText)
@@ -154,7 +190,7 @@ func (e *engine) quiet() error {
 		}
 		stray = b[:n]
 	}
-	return fmt.Errorf("it wrote something that nobody asked for: %q", clip(string(stray), e.cfg.Limits.LogText))
+	return fmt.Errorf("%w: %q", errStray, clip(string(stray), e.cfg.Limits.LogText))
 }
 
 // write hands the engine one line. One that does not take it within the limit has
@@ -232,4 +268,7 @@ func (e *engine) kill() {
 	}
 	e.process.stdout.Close()
 	e.stderr.Wait()
+	if e.release != nil {
+		e.release()
+	}
 }

@@ -23,8 +23,14 @@ type lane struct {
 	state atomic.Int32
 
 	swap   chan struct{}  // 1-buffered: the engine is to be replaced by a new one
-	coming chan *engine   // the one that will replace it, nil if it failed; itself nil unless one is on its way
+	coming *newcomer      // the one that will replace it; nil unless one is on its way
 	aside  sync.WaitGroup // of the engines that are on their way in or out
+}
+
+// A newcomer is an engine that is being started beside the one that plays.
+type newcomer struct {
+	ready  chan *engine // 1-buffered; nil comes out if it has failed
+	cancel context.CancelFunc
 }
 
 // states are what a lane may be doing.
@@ -62,7 +68,7 @@ func (l *lane) run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			l.b.engines.giveUp()
-			if l.cause == "boot" && isStartError(err) {
+			if l.cause == "boot" && isMistake(err) {
 				return err
 			}
 			l.cause = "failed_start"
@@ -78,12 +84,8 @@ func (l *lane) run(ctx context.Context) error {
 // nextEngine returns an engine that has answered the ping: the one that was on
 // its way, or else a new one, after a pause if there have been many.
 func (l *lane) nextEngine(ctx context.Context) (*engine, error) {
-	if l.coming != nil {
-		e := <-l.coming // at the latest when ctx is done
-		l.coming = nil
-		if e != nil {
-			return e, nil
-		}
+	if e := l.takeComing(); e != nil {
+		return e, nil
 	}
 	l.state.Store(pausing)
 	if !sleep(ctx, l.pause.next()) {
@@ -117,6 +119,9 @@ func (l *lane) begin(ctx context.Context, cause string) (*engine, error) {
 		return nil, err
 	}
 	e.log.Info("engine is up", "echoes_ids", e.echoes, "after", time.Since(e.born))
+	if !e.echoes {
+		e.log.Warn("engine does not echo ids: a second line to one move may reach the next player")
+	}
 	return e, nil
 }
 
@@ -128,9 +133,9 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 	for {
 		l.state.Store(idle)
 		timer.Reset(l.b.cfg.Limits.IdlePing)
-		swap := l.swap
+		swap, ready := l.swap, (chan *engine)(nil)
 		if l.coming != nil {
-			swap = nil // one after the other
+			swap, ready = nil, l.coming.ready // one after the other
 		}
 		var err error
 		select {
@@ -143,15 +148,19 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 		case <-e.process.exited:
 			err = errEnded
 		case <-timer.C:
-			err = e.ping()
+			if err = e.ping(); err == nil {
+				l.acquit(e)
+			}
 		case <-swap:
 			l.prepare(ctx, causeSwap)
-		case fresh := <-l.coming:
+		case fresh := <-ready:
 			l.coming = nil
-			if fresh != nil {
-				l.retire(e)
-				e = fresh
+			if fresh == nil {
+				l.log.Warn("the new engine did not come up; the old one stays")
+				break
 			}
+			l.retire(e)
+			e = fresh
 		case <-ctx.Done():
 			err = errStopped
 		}
@@ -163,14 +172,48 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 
 // prepare starts an engine beside the one that plays, to take its place.
 func (l *lane) prepare(ctx context.Context, cause string) {
-	coming := make(chan *engine, 1)
-	l.coming = coming
+	ctx, cancel := context.WithCancel(ctx)
+	n := &newcomer{make(chan *engine, 1), cancel}
+	l.coming = n
 	l.aside.Go(func() { // ends when the engine has answered the ping, or failed, or ctx is done
 		e, err := l.begin(ctx, cause)
 		if err != nil {
-			l.log.Warn("the new engine does not come up; the old one stays", "err", err)
+			cancel()
+		} else {
+			e.release = cancel
 		}
-		coming <- e
+		n.ready <- e
+	})
+}
+
+// takeComing returns the engine that is on its way, if it comes soon enough for the
+// moves that wait; otherwise it is given up.
+func (l *lane) takeComing() *engine {
+	n := l.coming
+	if n == nil {
+		return nil
+	}
+	l.coming = nil
+	l.state.Store(starting)
+	timer := time.NewTimer(l.b.cfg.Limits.EngineGone)
+	defer timer.Stop()
+	select {
+	case e := <-n.ready:
+		return e
+	case <-timer.C:
+	}
+	l.log.Warn("the new engine does not come up in time; another one is started")
+	l.dismiss(n)
+	return nil
+}
+
+// dismiss ends a newcomer, whether it has come up meanwhile or not.
+func (l *lane) dismiss(n *newcomer) {
+	n.cancel()
+	l.aside.Go(func() { // bounded by the steps of a stop
+		if e := <-n.ready; e != nil {
+			e.stop()
+		}
 	})
 }
 
@@ -182,12 +225,10 @@ func (l *lane) retire(e *engine) {
 
 // tidy ends what is still aside.
 func (l *lane) tidy() {
-	l.aside.Wait()
 	if l.coming != nil {
-		if e := <-l.coming; e != nil {
-			e.stop()
-		}
+		l.dismiss(l.coming)
 	}
+	l.aside.Wait()
 }
 
 // end takes leave of an engine because of err, and decides how the next one is
@@ -197,6 +238,7 @@ func (l *lane) end(e *engine, err error) {
 		e.stop()
 		return
 	}
+	l.accuse(e)
 	e.kill()
 	switch {
 	case errors.Is(err, errEnded):
@@ -208,9 +250,13 @@ func (l *lane) end(e *engine, err error) {
 	}
 	if time.Since(e.born) >= l.b.cfg.Limits.Healthy {
 		l.last = ""
-		if e.replies > 0 {
-			l.pause.reset()
-		}
+	}
+	switch {
+	case e.replies == 0:
+	case time.Since(e.born) >= l.b.cfg.Limits.Healthy:
+		l.pause.reset()
+	default: // no crash loop, but perhaps somebody who sends moves that end engines
+		l.pause.ease()
 	}
 	l.bury(l.cause, e, err)
 }
@@ -222,6 +268,11 @@ func (l *lane) play(e *engine, t *turn) error {
 		<-l.b.slots
 		return nil
 	}
+	if l.b.poison.refuses(t.line.hash) { // it has ended another engine while it waited
+		<-l.b.slots
+		t.done <- result{Reply{Wait: time.Since(t.came)}, ErrPoisonMove}
+		return nil
+	}
 	if err := e.quiet(); err != nil {
 		l.b.giveBack(t)
 		return err
@@ -231,18 +282,42 @@ func (l *lane) play(e *engine, t *turn) error {
 	r := result{reply: Reply{Line: line, Rejected: a.rejected, Wait: begun.Sub(t.came), Think: time.Since(begun)}}
 	switch {
 	case err == nil:
+		l.acquit(e)
+		e.last = t.line.hash
 	case errors.Is(err, errStopped):
 		r.err = ErrEngineDown
-	case errors.Is(err, errTimeout):
-		l.b.poison.endedEngine(t.line.hash)
-		r.err = fmt.Errorf("%w: %w", ErrEngineTimeout, err)
+	case errors.Is(err, errEnded) && e.unbegun():
+		l.b.giveBack(t)
+		return err
+	case errors.Is(err, errStray): // an earlier move's doing, which end holds to account
+		r.err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
 	default:
+		l.acquit(e)
 		l.b.poison.endedEngine(t.line.hash)
 		r.err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
+		if errors.Is(err, errTimeout) {
+			r.err = fmt.Errorf("%w: %w", ErrEngineTimeout, err)
+		}
 	}
 	<-l.b.slots
 	t.done <- r
 	return err
+}
+
+// accuse holds the last move that was answered to account for the end of an engine
+// that had nothing else to do.
+func (l *lane) accuse(e *engine) {
+	if e.last != 0 {
+		l.b.poison.endedEngine(e.last)
+	}
+}
+
+// acquit notes that the engine has outlived the last move that was answered.
+func (l *lane) acquit(e *engine) {
+	if e.last != 0 {
+		l.b.poison.survived(e.last)
+		e.last = 0
+	}
 }
 
 // bury logs the end of an engine.
@@ -289,6 +364,9 @@ func (p *pause) next() time.Duration {
 	p.last = p.least + rand.N(max(ceiling-p.least, 1))
 	return p.last
 }
+
+// ease keeps the next pause short, so that moves which wait for it are played.
+func (p *pause) ease() { p.last = 0 }
 
 // reset has the pauses begin anew: the next start comes at once.
 func (p *pause) reset() { p.starts, p.last = 1, 0 }

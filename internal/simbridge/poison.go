@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// poison remembers moves that were being played when an engine ended. One that
-// has ended two is refused for a while: each would cost everybody an engine.
-// Moves are told apart by a keyed hash of their line without its id.
+// poison remembers moves that have ended an engine. One that has ended two is
+// refused for a while: each would cost everybody an engine. Moves are told apart by
+// a keyed hash of their line without its id; engines are deterministic, so one that
+// was survived is innocent.
 type poison struct {
 	period time.Duration // within which two ends count, and for which the move is then refused
 	most   int           // moves remembered
@@ -46,6 +47,13 @@ func (p *poison) endedEngine(hash uint64) {
 		p.forgetOldest()
 	}
 	p.moves[hash] = move
+}
+
+// survived notes that an engine played the move and went on to something else.
+func (p *poison) survived(hash uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.moves, hash)
 }
 
 func (p *poison) forgetOldest() {

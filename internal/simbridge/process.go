@@ -57,6 +57,25 @@ func (p *process) endsWithin(limit time.Duration) bool {
 	}
 }
 
+// unread reports whether none of the n bytes last written to w has been read. A
+// pipe that cannot tell says no.
+func unread(w writePipe, n int) bool {
+	file, ok := w.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	all := false
+	err = raw.Control(func(fd uintptr) {
+		left, err := unreadBytes(fd)
+		all = err == nil && left == n
+	})
+	return all && err == nil
+}
+
 // errNothing says that a pipe holds nothing at the moment.
 var errNothing = errors.New("nothing there")
 
@@ -174,7 +193,12 @@ type startError struct{ err error }
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-func isStartError(err error) bool {
-	_, ok := errors.AsType[*startError](err)
-	return ok
+// isMistake reports whether a start failed because there is no such program, rather
+// than because the machine had no room for another process.
+func isMistake(err error) bool {
+	if _, ok := errors.AsType[*startError](err); !ok {
+		return false
+	}
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, exec.ErrNotFound) ||
+		errors.Is(err, exec.ErrDot) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.ENOTDIR)
 }

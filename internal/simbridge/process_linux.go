@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func processAttributes() *syscall.SysProcAttr {
@@ -16,11 +18,10 @@ func signalGroup(pid int, sig syscall.Signal) { syscall.Kill(-pid, sig) }
 // waitUnreaped returns true once the process has ended, and leaves it to be
 // reaped, so that its pid still belongs to it and its group.
 func waitUnreaped(pid int) bool {
-	const idIsPid = 1 // P_PID of waitid(2), which package syscall does not name
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idIsPid, uintptr(pid), 0, syscall.WEXITED|syscall.WNOWAIT, 0, 0)
-		if !errors.Is(errno, syscall.EINTR) {
-			return errno == 0
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil
 		}
 	}
 }
@@ -31,3 +32,6 @@ func sacrificeFirst(pid int) {
 	const first = "1000" // of oom_score_adj, proc(5)
 	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(first), 0)
 }
+
+// unreadBytes returns how much of what was written to a pipe nobody has read.
+func unreadBytes(fd uintptr) (int, error) { return unix.IoctlGetInt(int(fd), unix.TIOCINQ) }

@@ -3,6 +3,7 @@
 package simbridge
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -22,3 +23,5 @@ func waitUnreaped(int) bool { return false }
 func readNow(uintptr, []byte) (int, error) { return 0, errNothing }
 
 func sacrificeFirst(int) {}
+
+func unreadBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }

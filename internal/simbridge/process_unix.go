@@ -2,7 +2,10 @@
 
 package simbridge
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // Without Linux's death signal an engine outlives a killed server until it reads
 // the end of its input.
@@ -15,3 +18,5 @@ func signalGroup(pid int, sig syscall.Signal) { syscall.Kill(-pid, sig) }
 func waitUnreaped(int) bool { return false }
 
 func sacrificeFirst(int) {}
+
+func unreadBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }

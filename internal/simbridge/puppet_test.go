@@ -82,6 +82,11 @@ func puppet(start string) {
 		select {}
 	case "no ids":
 		echoes = false
+	case "json banner":
+		say("{\"engine\":\"puppet\"}\n")
+	case "json banner, no ids":
+		echoes = false
+		say("{\"engine\":\"puppet\"}\n")
 	case "banner":
 		say("Welcome to the engine\n\nversion 7\n")
 	case "greeting":
@@ -149,6 +154,13 @@ func puppet(start string) {
 		case "also": // a good reply, and then something more
 			reply(move.Input)
 			say("%s\n", rest)
+		case "both":
+			quoted, _ := json.Marshal(move.Input)
+			line := fmt.Sprintf("{\"text\":%s}\n", quoted)
+			if echoes {
+				line = fmt.Sprintf("{\"id\":%d,\"text\":%s}\n", move.ID, quoted)
+			}
+			say("%s%s", line, line)
 		case "twice":
 			reply(move.Input)
 			reply(move.Input)

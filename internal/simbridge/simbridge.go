@@ -6,7 +6,9 @@
 // and starts another; only the turn that was being played fails, and it is never
 // played again by us. The one thing that must not happen is that a reply reaches
 // a caller who did not ask for it: the process that could send a late one is dead
-// before the next line is written.
+// before the next line is written, and one that echoes our ids cannot send a wrong
+// one unnoticed. An engine without ids is watched for stray lines, but one that
+// comes while the next move is already being played cannot be told from its reply.
 package simbridge
 
 import (
@@ -30,7 +32,7 @@ var (
 	ErrQueueFull     = errors.New("the queue is full")
 	ErrPoisonMove    = errors.New("this move has ended two engines")
 	ErrEngineFailed  = errors.New("the engine failed")
-	ErrEngineTimeout = errors.New("the engine did not answer in time")
+	ErrEngineTimeout = errors.New("the engine was too slow")
 )
 
 // Config is what a [Bridge] needs to know. All fields must be set.
@@ -117,7 +119,8 @@ func New(cfg Config) *Bridge {
 func (b *Bridge) Run(ctx context.Context) error {
 	b.engines.expect()
 	defer b.returned.Wait()
-	defer b.engines.giveUp()
+	defer b.engines.end()
+	defer context.AfterFunc(ctx, b.engines.end)() // who waits is told at once
 	group, ctx := errgroup.WithContext(ctx)
 	for _, l := range b.lanes {
 		group.Go(func() error { return l.run(ctx) })
@@ -252,6 +255,7 @@ type presence struct {
 	mu    sync.Mutex
 	up    int
 	none  chan struct{} // closed while moves may not wait
+	ended bool          // for good
 	timer *time.Timer   // closes none; nil unless it runs
 }
 
@@ -303,8 +307,22 @@ func (p *presence) giveUp() {
 	p.closeLocked()
 }
 
+// end ends the waiting for good, also if an engine is up.
+func (p *presence) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.openLocked()
+		p.ended = true
+		close(p.none)
+	}
+}
+
 func (p *presence) waitLocked() {
 	p.openLocked()
+	if p.ended {
+		return
+	}
 	var timer *time.Timer
 	timer = time.AfterFunc(p.patience, func() {
 		p.mu.Lock()
@@ -318,6 +336,9 @@ func (p *presence) waitLocked() {
 
 func (p *presence) openLocked() {
 	p.stopTimerLocked()
+	if p.ended {
+		return
+	}
 	select {
 	case <-p.none:
 		p.none = make(chan struct{})

@@ -264,6 +264,51 @@ func TestTwoReplies(t *testing.T) {
 	}
 }
 
+// The same while others wait: "both" is one write of two lines.
+func TestTwoRepliesWhileOthersWait(t *testing.T) {
+	for _, start := range []string{"", "no ids"} {
+		t.Run("start "+start, func(t *testing.T) {
+			s := onStage(t, start, func(lim *limits.Limits) { lim.BackoffMax = lim.BackoffMin })
+			var clients sync.WaitGroup
+			for client := range 8 {
+				clients.Go(func() {
+					for n := range 12 {
+						mark := fmt.Sprintf("%d-%d", client, n)
+						order := mark
+						if n%4 == 3 {
+							order = "both " + mark
+						}
+						reply, err := s.Play(t.Context(), say(order))
+						if errors.Is(err, ErrEngineFailed) {
+							continue
+						}
+						if err != nil {
+							t.Errorf("%s: %v", mark, err)
+						} else if got := text(t, reply); !strings.HasSuffix(got, mark) {
+							t.Errorf("%s got the reply of %q", mark, got)
+						}
+					}
+				})
+			}
+			clients.Wait()
+		})
+	}
+}
+
+// An engine that echoes no ids and prints a line of JSON before its answers would be
+// one reply behind for ever; it must not come up.
+func TestBannerInJSON(t *testing.T) {
+	for _, start := range []string{"json banner, no ids", "json banner"} {
+		t.Run(start, func(t *testing.T) {
+			s := onStage(t, start, func(lim *limits.Limits) { lim.EngineGone = time.Second })
+			s.failed(say("move"), ErrEngineDown)
+			if s.Status().Up != 0 {
+				t.Error("it is up")
+			}
+		})
+	}
+}
+
 func TestTheEngineGetsOneLine(t *testing.T) {
 	s := onStage(t, "", nil)
 	input := "echo-line \"\\\u2028霧\u007f"
@@ -469,7 +514,7 @@ func TestCallerLeaves(t *testing.T) {
 }
 
 func TestPoisonMove(t *testing.T) {
-	s := onStage(t, "", func(lim *limits.Limits) { lim.BackoffMax = lim.BackoffMin })
+	s := onStage(t, "", nil)
 	for range 2 {
 		s.failed(say("crash"), ErrEngineFailed)
 		s.played(say("between"))
@@ -477,6 +522,69 @@ func TestPoisonMove(t *testing.T) {
 	s.failed(say("crash"), ErrPoisonMove)
 	s.failed(say("crash again"), ErrEngineFailed) // another move is no poison yet
 	s.played(say("after"))
+}
+
+// A move that waited while it became poison is not played either: one that ends
+// engines, sent by many at once, ends two of them.
+func TestPoisonMoveThatWaits(t *testing.T) {
+	s := onStage(t, "", func(lim *limits.Limits) { lim.SimReply = 3 * time.Second })
+	s.played(say("warm"))
+	var failed, poison atomic.Int32
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			switch _, err := s.Play(t.Context(), say("hang")); {
+			case errors.Is(err, ErrEngineTimeout):
+				failed.Add(1)
+			case errors.Is(err, ErrPoisonMove):
+				poison.Add(1)
+			default:
+				t.Errorf("Play = %v", err)
+			}
+		})
+	}
+	clients.Wait()
+	if failed.Load() != 2 || poison.Load() != 6 {
+		t.Errorf("%d played and %d refused, want 2 and 6", failed.Load(), poison.Load())
+	}
+}
+
+// Who ends the engine after his reply is held to account, and not who comes next;
+// the next one's move is played all the same.
+func TestCrashAfterTheReply(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what of a pipe has not been read")
+	}
+	s := onStage(t, "", nil)
+	for range 2 {
+		s.played(say("crash-after"))
+		for range 3 {
+			s.played(say("innocent"))
+		}
+	}
+	s.failed(say("crash-after"), ErrPoisonMove)
+	s.played(say("innocent"))
+}
+
+// Accidents make no poison: a move that engines survive is innocent.
+func TestSurvivedMoveIsInnocent(t *testing.T) {
+	s := onStage(t, "", nil)
+	for range 4 {
+		pid, _ := strconv.Atoi(s.played(say("pid")))
+		playing := make(chan error, 1)
+		go func() {
+			_, err := s.Play(context.Background(), say("sleep 300ms"))
+			playing <- err
+		}()
+		eventually(t, "it is being played", func() bool { return s.Status().States["playing"] == 1 })
+		time.Sleep(50 * time.Millisecond)
+		syscall.Kill(pid, syscall.SIGKILL)
+		if err := <-playing; !errors.Is(err, ErrEngineFailed) {
+			t.Fatalf("the move that was being played: %v", err)
+		}
+		s.played(say("sleep 300ms"))
+		s.played(say("another"))
+	}
 }
 
 func TestEngineKilledInMidMove(t *testing.T) {
@@ -722,6 +830,33 @@ func TestStopDuringASwap(t *testing.T) {
 			t.Errorf("processes left over: %v", left)
 		}
 	}
+}
+
+// When Run ends, every move that it has taken is answered at once, also those that
+// wait behind an engine that hangs.
+func TestStopAnswersWhoWaits(t *testing.T) {
+	s := onStage(t, "", nil)
+	s.played(say("warm"))
+	answers := make(chan error, 6)
+	for range cap(answers) {
+		go func() {
+			_, err := s.Play(context.Background(), say("hang"))
+			answers <- err
+		}()
+	}
+	eventually(t, "all are taken", func() bool { return s.Status().Waiting == cap(answers) })
+	go s.stop()
+	for range cap(answers) {
+		select {
+		case err := <-answers:
+			if !errors.Is(err, ErrEngineDown) {
+				t.Errorf("Play = %v, want %v", err, ErrEngineDown)
+			}
+		case <-time.After(800 * time.Millisecond):
+			t.Error("a move is not answered")
+		}
+	}
+	s.stop()
 }
 
 // Nothing is left of fifty engines: no process, no file, no goroutine.
