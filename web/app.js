@@ -87,7 +87,7 @@ async function carry(move, show) {
   showSaving();
   speak(turn.text || word('no-text'));
   // On a touch screen the box would bring up the keyboard. A selection is left alone.
-  if (!touch.matches && getSelection().isCollapsed) box.focus({ preventScroll: true });
+  if (!touch.matches && getSelection().isCollapsed) (form.hidden ? element('again') : box).focus({ preventScroll: true });
 }
 
 let slowTimer = 0;
@@ -109,7 +109,7 @@ function setBusy(busy) {
 
 function showGame() {
   start.hidden = true;
-  for (const part of [bar, form, element('skip')]) part.hidden = false;
+  bar.hidden = false;
   game.record.turns.forEach((turn, i) => showTurn(turn, game.record.first + i));
   showOffers();
   linkManifest();
@@ -136,9 +136,9 @@ function showTurn({ echo, text }, number) {
   return turn;
 }
 
-// paragraphs parts a reply at its blank lines; CSS keeps its single line breaks.
+// paragraphs makes one of each line of a reply.
 function paragraphs(text) {
-  const parts = text.split(/\n\s*\n/).map((part) => part.replace(/^[\r\n]+|\s+$/g, '')).filter(Boolean);
+  const parts = text.split(/[\r\n]+/).map((part) => part.trimEnd()).filter(Boolean);
   if (parts.length === 0) parts.push(word('no-text'));
   return parts.map((part) => make('p', '', part));
 }
@@ -151,6 +151,7 @@ function showOffers() {
   showButtons(element('places'), places);
   offers.hidden = choices.length + places.length === 0;
   element('ending').hidden = !end;
+  form.hidden = element('skip').hidden = end; // there is nothing more to say
 }
 
 function showButtons(group, list) {

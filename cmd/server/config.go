@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/google/shlex"
@@ -36,7 +38,7 @@ type config struct {
 	// Proxies are the peers whose X-Forwarded-For is believed.
 	Proxies prefixes `env:"KIRI_PROXIES"`
 	// Origins are the other origins whose pages may call the API.
-	Origins list `env:"KIRI_ORIGINS"`
+	Origins origins `env:"KIRI_ORIGINS"`
 	// LogFormat is text, json, or auto: text on a terminal and JSON elsewhere.
 	LogFormat logFormat `env:"KIRI_LOG_FORMAT"`
 	// LogLevel is debug, info, warn or error.
@@ -123,6 +125,8 @@ func (cfg *config) mistakes() []error {
 		switch {
 		case kind == "new" || kind == "ping":
 			wrong("KIRI_KINDS", "%q is the server's own kind", kind)
+		case !utf8.ValidString(kind):
+			wrong("KIRI_KINDS", "%q is not UTF-8", kind)
 		case slices.Contains(cfg.Kinds[:i], kind):
 			wrong("KIRI_KINDS", "%q stands twice in it", kind)
 		}
@@ -201,6 +205,37 @@ func (l *list) UnmarshalText(text []byte) error {
 			return errors.New("an entry is empty")
 		}
 		*l = append(*l, entry)
+	}
+	return nil
+}
+
+// origins are written as browsers send them: lower case, no default port.
+type origins []string
+
+func (o *origins) UnmarshalText(text []byte) error {
+	var entries list
+	if err := entries.UnmarshalText(text); err != nil {
+		return err
+	}
+	*o = nil
+	for _, entry := range entries {
+		entry = strings.ToLower(entry)
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(entry); err != nil {
+			return fmt.Errorf("%q is no origin such as https://example.org", entry)
+		}
+		scheme, host, _ := strings.Cut(entry, "://")
+		switch scheme {
+		case "https":
+			entry = strings.TrimSuffix(entry, ":443")
+		case "http":
+			entry = strings.TrimSuffix(entry, ":80")
+		default:
+			return fmt.Errorf("%q: pages come from http or https", entry)
+		}
+		if host == "" {
+			return fmt.Errorf("%q has no host", entry)
+		}
+		*o = append(*o, entry)
 	}
 	return nil
 }

@@ -33,7 +33,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
+	if !isTerminal(os.Stderr) { // from a terminal it means that the terminal has gone
+		signal.Notify(hangups, syscall.SIGHUP)
+	}
 	os.Exit(run(ctx, hangups, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 

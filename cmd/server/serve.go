@@ -64,7 +64,7 @@ func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.
 		Log:     log,
 	}, registry)
 	if err != nil {
-		return fmt.Errorf("%w:\nKIRI_ORIGINS: %w", errMistaken, err)
+		return err
 	}
 
 	public, err := listen("KIRI_ADDR", cfg.Addr, log)

@@ -22,6 +22,7 @@ type answer struct {
 	End     bool           `json:"end"`
 	Error   string         `json:"error"`
 	Code    string         `json:"code"`
+	Reason  string         `json:"reason"`
 }
 
 // send has the engine answer one line, and checks that the answer is one line

@@ -78,7 +78,7 @@ func (e *engine) serve(r io.Reader, w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("reading a move: %w", err)
 		}
-		answer := encode(rejection{ID: unreadID, Error: unreadable + " (line too long)", Code: "too_long"})
+		answer := encode(rejection{ID: unreadID, Error: unreadable, Code: "too_long", Reason: "line too long"})
 		if !tooLong {
 			answer = e.answer(line)
 		}
@@ -144,12 +144,13 @@ type offer struct {
 }
 
 // A rejection answers a line that cannot be played. Error is shown to players,
-// Code is for programs.
+// Code is for programs, Reason for whoever writes them.
 type rejection struct {
-	ID    jsontext.Value `json:"id"`
-	OK    bool           `json:"ok"` // always false
-	Error string         `json:"error"`
-	Code  string         `json:"code"`
+	ID     jsontext.Value `json:"id"`
+	OK     bool           `json:"ok"` // always false
+	Error  string         `json:"error"`
+	Code   string         `json:"code"`
+	Reason string         `json:"reason"`
 }
 
 // A pong answers a ping.
@@ -158,8 +159,7 @@ type pong struct {
 	OK bool           `json:"ok"`
 }
 
-// What players are told of a line that cannot be played; the reason follows in
-// brackets, for programmers.
+// What players are told of a line that cannot be played.
 const (
 	unreadable  = "うまく読みとれませんでした。"
 	unknownKind = "この操作には対応していません。"
@@ -174,23 +174,23 @@ func (e *engine) answer(line []byte) []byte {
 	err := json.Unmarshal(line, &req)
 	// An id that stood before the mistake has been read and is echoed.
 	id, idErr := echoed(req.ID)
-	reject := func(code, text string) []byte {
-		return encode(rejection{ID: id, Error: text, Code: code})
+	reject := func(code, text, reason string) []byte {
+		return encode(rejection{ID: id, Error: text, Code: code, Reason: reason})
 	}
 	if err != nil {
-		return reject("bad_line", unreadable+" (not a JSON object)")
+		return reject("bad_line", unreadable, "not a JSON object")
 	}
 	if idErr != nil {
-		return reject("bad_line", unreadable+" ("+idErr.Error()+")")
+		return reject("bad_line", unreadable, idErr.Error())
 	}
 
 	kind, err := text(req.Kind)
 	if err != nil {
-		return reject("bad_kind", unknownKind+" (kind is not a string)")
+		return reject("bad_kind", unknownKind, "kind is not a string")
 	}
 	input, err := text(req.Input)
 	if err != nil {
-		return reject("bad_input", unreadable+" (input is not a string)")
+		return reject("bad_input", unreadable, "input is not a string")
 	}
 
 	var out outcome
@@ -200,13 +200,13 @@ func (e *engine) answer(line []byte) []byte {
 	case "new":
 		out = e.begin()
 	case "look", "move", "say":
-		s, err := e.decodeState(req.State)
-		if err != nil {
-			return reject("bad_state", err.Error())
+		s, bad := e.decodeState(req.State)
+		if bad != nil {
+			return reject("bad_state", bad.text, bad.reason)
 		}
 		out = e.play(s, kind, input)
 	default:
-		return reject("bad_kind", unknownKind+" (unknown kind)")
+		return reject("bad_kind", unknownKind, "unknown kind")
 	}
 	return encode(reply{
 		ID: id, OK: true,

@@ -2,7 +2,6 @@ package advsim
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"github.com/go-json-experiment/json"
@@ -37,8 +36,10 @@ type savedState struct {
 	Ending  string   `json:"ending"`
 }
 
-// What players are told when they come back with a state that cannot be played;
-// what exactly is wrong follows in brackets, for whoever is asked for help.
+// A badState is why a state cannot be played: the text is for the player, the
+// reason for whoever is asked for help.
+type badState struct{ text, reason string }
+
 const (
 	cannotGoOn = "この続きからは遊べません。お手数ですが、はじめから始めてください。"
 	storyIsNew = "物語が新しくなったため、この続きからは遊べません。お手数ですが、はじめから始めてください。"
@@ -58,30 +59,30 @@ func (e *engine) save(s state) savedState {
 }
 
 // decodeState reads a state as a browser sent it and accepts only what this
-// story can have brought about. The error is a text for players.
-func (e *engine) decodeState(raw jsontext.Value) (state, error) {
+// story can have brought about.
+func (e *engine) decodeState(raw jsontext.Value) (state, *badState) {
 	var saved savedState
 	if len(raw) == 0 || raw.Kind() == 'n' {
-		return state{}, fmt.Errorf("%s (state is missing)", cannotGoOn)
+		return state{}, &badState{cannotGoOn, "state is missing"}
 	}
 	if err := json.Unmarshal(raw, &saved, json.RejectUnknownMembers(true)); err != nil {
-		return state{}, fmt.Errorf("%s (state has another shape)", cannotGoOn)
+		return state{}, &badState{cannotGoOn, "state has another shape"}
 	}
 	if saved.Version != stateVersion || saved.Story != e.fingerprint {
-		return state{}, fmt.Errorf("%s (state is of another story or version)", storyIsNew)
+		return state{}, &badState{storyIsNew, "state is of another story or version"}
 	}
 	s := state{place: saved.Place, turn: saved.Turn, ending: saved.Ending}
 	last := -1
 	for _, name := range saved.Flags {
 		bit := e.flagBit(name)
 		if bit <= last {
-			return state{}, fmt.Errorf("%s (state has an unknown flag, or flags in disorder)", cannotGoOn)
+			return state{}, &badState{cannotGoOn, "state has an unknown flag, or flags in disorder"}
 		}
 		last = bit
 		s.flags |= 1 << bit
 	}
 	if err := e.check(s); err != nil {
-		return state{}, fmt.Errorf("%s (%w)", cannotGoOn, err)
+		return state{}, &badState{cannotGoOn, err.Error()}
 	}
 	return s, nil
 }

@@ -63,8 +63,8 @@ func TestStates(t *testing.T) {
 			if *a.OK {
 				return
 			}
-			if a.Code != "bad_state" || !strings.Contains(a.Error, tc.why) || !strings.Contains(a.Error, "はじめから") {
-				t.Errorf("code %s, error %q, want one with %q", a.Code, a.Error, tc.why)
+			if a.Code != "bad_state" || !strings.Contains(a.Reason, tc.why) || !strings.Contains(a.Error, "はじめから") {
+				t.Errorf("code %s, error %q, reason %q, want one with %q", a.Code, a.Error, a.Reason, tc.why)
 			}
 		})
 	}
