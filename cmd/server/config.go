@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
@@ -82,7 +84,7 @@ func readConfig(environ []string) (config, error) {
 		for _, one := range all.Errors {
 			if parse, ok := errors.AsType[env.ParseError](one); ok {
 				name := variable(parse.Name)
-				one = fmt.Errorf("%s: %q: %w", name, set[name], parse.Err)
+				one = fmt.Errorf("%s: %q: %s", name, set[name], wanted(parse))
 			}
 			mistakes = append(mistakes, one)
 		}
@@ -102,6 +104,24 @@ func readConfig(environ []string) (config, error) {
 	slices.Sort(cfg.unknown)
 	cfg.engineEnv = engineEnvironment(environ)
 	return cfg, nil
+}
+
+// wanted says in plain words what a value should have been.
+func wanted(parse env.ParseError) string {
+	if errors.Is(parse.Err, strconv.ErrRange) {
+		return "too large"
+	}
+	switch parse.Type {
+	case reflect.TypeFor[int](), reflect.TypeFor[int64]():
+		return "want a whole number"
+	case reflect.TypeFor[float64]():
+		return "want a number"
+	case reflect.TypeFor[time.Duration]():
+		return "want a duration with its unit, such as 30s"
+	case reflect.TypeFor[slog.Level]():
+		return "want debug, info, warn or error"
+	}
+	return parse.Err.Error() // of our own types
 }
 
 // mistakes returns what is wrong beyond the reading of single values.
