@@ -151,6 +151,10 @@ func TestLimiterAgreesWithBucket(t *testing.T) {
 		{2, 2, 10}, {2, 1, 10}, {1, 1, 10}, {3, 2, 10}, {0.4, 2, 10}, {7, 3.5, 10}, {10, 100, 10}, {0.1, 1.7, 10}, {999.7, 12, 10}, {1e9, 3, 10}, {2.5e9, 4, 10},
 	} {
 		t.Run(fmt.Sprintf("%v a second, burst %v", cfg.PerSecond, cfg.Burst), func(t *testing.T) {
+			steps := 200_000
+			if raceEnabled { // which has nothing to see in one goroutine, and is slow
+				steps = 10_000
+			}
 			l := newLimiter(t, cfg.PerSecond, cfg.Burst, cfg.Clients)
 			u := l.units
 			r := rand.New(rand.NewPCG(3, 4))
@@ -158,7 +162,7 @@ func TestLimiterAgreesWithBucket(t *testing.T) {
 			fill := int64(u.time(u.capacity))
 			var now, latest time.Duration
 			var last Decision
-			for step := range 200_000 {
+			for step := range steps {
 				switch r.IntN(8) {
 				case 0: // at the boundary
 					now = latest + last.Next

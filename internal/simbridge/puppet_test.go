@@ -34,23 +34,25 @@ func TestMain(m *testing.M) {
 // weather is what becomes of a move in a storm, at random.
 func weather(order, rest string) (string, string) {
 	switch rand.IntN(100) {
-	case 0, 1, 2, 3:
+	case 0:
 		return "crash", rest
-	case 4, 5, 6:
+	case 1:
 		return "crash-in-reply", rest
-	case 7, 8, 9:
+	case 2:
 		return "crash-after", rest
-	case 10, 11:
+	case 3:
 		return "hang", rest
-	case 12, 13:
+	case 4:
 		return "sleep", "1500ms" // and then answers, too late
-	case 14, 15, 16:
+	case 5:
 		return "twice", rest
-	case 17, 18:
-		return "noise-and-reply", rest
-	case 19, 20:
+	case 6:
+		return "both", rest
+	case 7:
 		return "close-stdout", rest
-	case 21, 22, 23, 24, 25:
+	case 8, 9:
+		return "noise-and-reply", rest
+	case 10, 11, 12, 13, 14:
 		return "sleep", fmt.Sprintf("%dms", 1+rand.IntN(20))
 	}
 	return order, rest

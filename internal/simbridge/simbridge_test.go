@@ -247,6 +247,7 @@ func TestLongAndSplitReplies(t *testing.T) {
 
 // A second line to one move must not reach the player of the next.
 func TestTwoReplies(t *testing.T) {
+	t.Parallel()
 	for _, start := range []string{"", "no ids"} {
 		t.Run("start "+start, func(t *testing.T) {
 			s := onStage(t, start, nil)
@@ -266,6 +267,7 @@ func TestTwoReplies(t *testing.T) {
 
 // The same while others wait: "both" is one write of two lines.
 func TestTwoRepliesWhileOthersWait(t *testing.T) {
+	t.Parallel()
 	for _, start := range []string{"", "no ids"} {
 		t.Run("start "+start, func(t *testing.T) {
 			s := onStage(t, start, func(lim *limits.Limits) { lim.BackoffMax = lim.BackoffMin })
@@ -343,6 +345,7 @@ func TestStarts(t *testing.T) {
 }
 
 func TestBadStarts(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ start, says string }{
 		{"exits", "no data file"},
 		{"silent", "did not answer in time"},
@@ -372,6 +375,7 @@ func TestBadStarts(t *testing.T) {
 
 // A crash loop costs a few starts in the first seconds.
 func TestCrashLoopBacksOff(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "exits", nil)
 	time.Sleep(3 * time.Second)
 	starts := uint64(0)
@@ -416,6 +420,7 @@ func TestProgramThatCannotBeExecuted(t *testing.T) {
 // The program is gone later, when the engine has to be started anew: that is no
 // reason to give up.
 func TestProgramThatGoesAway(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -439,6 +444,7 @@ func TestProgramThatGoesAway(t *testing.T) {
 }
 
 func TestQueueIsExact(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", nil)
 	s.played(say("warm"))
 	const clients = 40
@@ -480,6 +486,7 @@ func TestQueueIsExact(t *testing.T) {
 }
 
 func TestCallerLeaves(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", nil)
 	pid := s.played(say("pid"))
 
@@ -514,6 +521,7 @@ func TestCallerLeaves(t *testing.T) {
 }
 
 func TestPoisonMove(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", nil)
 	for range 2 {
 		s.failed(say("crash"), ErrEngineFailed)
@@ -527,6 +535,7 @@ func TestPoisonMove(t *testing.T) {
 // A move that waited while it became poison is not played either: one that ends
 // engines, sent by many at once, ends two of them.
 func TestPoisonMoveThatWaits(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", func(lim *limits.Limits) { lim.SimReply = 3 * time.Second })
 	s.played(say("warm"))
 	var failed, poison atomic.Int32
@@ -552,6 +561,7 @@ func TestPoisonMoveThatWaits(t *testing.T) {
 // Who ends the engine after his reply is held to account, and not who comes next;
 // the next one's move is played all the same.
 func TestCrashAfterTheReply(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells what of a pipe has not been read")
 	}
@@ -568,6 +578,7 @@ func TestCrashAfterTheReply(t *testing.T) {
 
 // Accidents make no poison: a move that engines survive is innocent.
 func TestSurvivedMoveIsInnocent(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", nil)
 	for range 4 {
 		pid, _ := strconv.Atoi(s.played(say("pid")))
@@ -649,6 +660,7 @@ func TestEngineOutlivesThreads(t *testing.T) {
 }
 
 func TestEngineIsRecycled(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", func(lim *limits.Limits) { lim.EngineMoves = 10 })
 	engines := map[string]bool{}
 	for range 100 {
@@ -661,6 +673,7 @@ func TestEngineIsRecycled(t *testing.T) {
 }
 
 func TestEngineThatStopsReading(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", shortReply)
 	s.played(say("stop-reading"))
 	input := strings.Repeat("long ", 60_000) // more than a pipe holds
@@ -669,6 +682,7 @@ func TestEngineThatStopsReading(t *testing.T) {
 }
 
 func TestIdleEngineIsAsked(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", func(lim *limits.Limits) {
 		lim.IdlePing, lim.IdlePong = 100*time.Millisecond, 3*time.Second
 	})
@@ -693,6 +707,7 @@ func TestStderrFloodDoesNotHoldTheEngine(t *testing.T) {
 // A grandchild that holds the pipes open must not hold us; in the engine's group
 // it goes with the engine.
 func TestGrandchildHoldsThePipes(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"kept", "escaped"} {
 		t.Run(kind, func(t *testing.T) {
 			s := onStage(t, "", nil)
@@ -711,6 +726,7 @@ func TestGrandchildHoldsThePipes(t *testing.T) {
 }
 
 func TestRunStopsTheEngine(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"", "stop-reading"} {
 		s := onStage(t, "", func(lim *limits.Limits) { lim.StopStep = 300 * time.Millisecond })
 		pid, _ := strconv.Atoi(s.played(say("pid")))
@@ -726,6 +742,7 @@ func TestRunStopsTheEngine(t *testing.T) {
 }
 
 func TestPoolPlaysSideBySide(t *testing.T) {
+	t.Parallel()
 	s := onStage(t, "", func(lim *limits.Limits) { lim.SimEngines = 4 })
 	eventually(t, "all are up", func() bool { return s.Status().Up == 4 })
 	began := time.Now()
