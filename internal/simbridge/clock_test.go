@@ -239,6 +239,25 @@ func TestHealthySpellEndsThePauses(t *testing.T) {
 	})
 }
 
+// Somebody who sends one move after the other that ends an engine does not keep the
+// others waiting: engines that play are started again soon.
+func TestKillerMovesDoNotLengthenThePauses(t *testing.T) {
+	inBubble(t, func(_ int, in *bufio.Reader, out net.Conn) {
+		reply(in, out)
+		reply(in, out)
+		in.ReadString('\n')
+	}, func(t *testing.T, b *Bridge) {
+		began := time.Now()
+		for n := range 12 {
+			failsWith(t, b, Move{Kind: "good"}, nil)
+			failsWith(t, b, Move{Kind: fmt.Sprint("killer", n)}, ErrEngineFailed)
+		}
+		if took := time.Since(began); took > 12*400*time.Millisecond {
+			t.Errorf("twelve engines took %v to come and go, want at most 400 ms each", took)
+		}
+	})
+}
+
 // A caller who has left already is not played, even if a lane is free.
 func TestCallerWhoHasLeft(t *testing.T) {
 	var moves atomic.Int32

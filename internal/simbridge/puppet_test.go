@@ -148,6 +148,10 @@ func puppet(start string) {
 		case "crash-before-newline":
 			say("{\"id\":%d,\"ok\":true}", move.ID)
 			os.Exit(7)
+		case "crash-soon": // after its reply, and before it reads on
+			reply(move.Input)
+			time.Sleep(200 * time.Millisecond)
+			os.Exit(7)
 		case "crash-after":
 			reply(move.Input)
 			os.Exit(7)

@@ -566,14 +566,16 @@ func TestCrashAfterTheReply(t *testing.T) {
 		t.Skip("only Linux tells what of a pipe has not been read")
 	}
 	s := onStage(t, "", nil)
-	for range 2 {
-		s.played(say("crash-after"))
-		for range 3 {
-			s.played(say("innocent"))
+	for _, order := range []string{"crash-after", "crash-soon"} {
+		for range 2 {
+			s.played(say(order))
+			for range 3 {
+				s.played(say("innocent"))
+			}
 		}
+		s.failed(say(order), ErrPoisonMove)
+		s.played(say("innocent"))
 	}
-	s.failed(say("crash-after"), ErrPoisonMove)
-	s.played(say("innocent"))
 }
 
 // Accidents make no poison: a move that engines survive is innocent.
