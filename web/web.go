@@ -1,13 +1,19 @@
-// Package web holds the files of the game page, as they are written: there is
+// Package web holds the files of the site's pages, as they are written: there is
 // no build step. Package static serves them.
 //
-// index.html names the others under /assets/HASH/; HASH stands for the hash of
-// the whole tree, which is known only when the server starts.
+// The pages name the others under /assets/HASH/; HASH stands for the hash of the
+// whole tree, which is known only when the server starts.
 package web
 
 import "embed"
 
-// Files is the page. index.html answers "/"; everything else is an asset.
+// Files is the game page. index.html answers "/"; everything else is an asset.
 //
 //go:embed *.html *.css *.js *.svg *.webmanifest
 var Files embed.FS
+
+// Calculator is the template of the calculator's page, which is made anew for
+// each question.
+//
+//go:embed calculator.gohtml
+var Calculator string

@@ -64,7 +64,11 @@ func TestNothingThePolicyForbids(t *testing.T) {
 		{"text as code", `\beval\(|new Function|setAttribute\('style'`, "*.js"},
 		{"other origin", `https?://`, "*.js"},
 	} {
-		if got := regexp.MustCompile(c.pattern).FindString(source(t, c.in)); got != "" {
+		text := source(t, c.in)
+		if c.in == "*.html" {
+			text += web.Calculator
+		}
+		if got := regexp.MustCompile(c.pattern).FindString(text); got != "" {
 			t.Errorf("%s in %s: %q", c.what, c.in, got)
 		}
 	}
@@ -119,6 +123,21 @@ func TestElementsTheScriptAsksFor(t *testing.T) {
 	for _, id := range uses {
 		if !ids[id] {
 			t.Errorf("no element with id %q", id)
+		}
+	}
+}
+
+func TestWhatTheCalculatorsScriptAsksFor(t *testing.T) {
+	script := source(t, "calculator.js")
+	for pattern, attribute := range map[string]string{`getElementById\('([^']+)'\)`: "id", `\btext\('([^']+)'\)`: "data-text"} {
+		uses := found(pattern, script)
+		if len(uses) == 0 {
+			t.Errorf("no uses of %s found", attribute)
+		}
+		for _, use := range uses {
+			if !strings.Contains(web.Calculator, attribute+`="`+use+`"`) {
+				t.Errorf("no element with %s %q", attribute, use)
+			}
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"kiribashiri/internal/calculator"
 	"kiribashiri/internal/limits"
 	"kiribashiri/internal/ratelimit"
 	"kiribashiri/internal/simbridge"
@@ -54,6 +55,9 @@ type Server struct {
 	origins origins
 	metrics *metrics
 
+	calculator *calculator.Page
+	renders    chan struct{} // a place for each calculator page that is being made
+
 	rateText   string // of the refusal, with the number in force
 	ratePolicy string // of the RateLimit-Policy field
 }
@@ -80,11 +84,17 @@ func New(cfg Config, registry prometheus.Registerer) (*Server, error) {
 	}
 	s.rateText = fmt.Sprintf("rate limit: %s turns/sec per IP", strconv.FormatFloat(cfg.Limits.PerIPPerSec, 'f', -1, 64))
 	s.ratePolicy = ratePolicy(cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst)
+	s.renders = make(chan struct{}, cfg.Limits.Renders)
+	if s.calculator, err = newCalculator(s); err != nil {
+		return nil, err
+	}
 	type methods = map[string]func(*exchange, *http.Request) error
 	s.routes = map[string]route{
-		"/api/new":    {"new", methods{http.MethodPost: s.newGame}},
-		"/api/turn":   {"turn", methods{http.MethodPost: s.turn}},
-		"/api/health": {"health", methods{http.MethodGet: s.health}},
+		"/api/new":          {"new", methods{http.MethodPost: s.newGame}},
+		"/api/turn":         {"turn", methods{http.MethodPost: s.turn}},
+		"/api/health":       {"health", methods{http.MethodGet: s.health}},
+		"/api/token-bucket": {"token-bucket", methods{http.MethodPost: s.tokenBucket}},
+		"/token-bucket":     {"calculator", methods{http.MethodGet: s.tokenBucketPage}},
 	}
 	s.metrics = newMetrics(s, registry)
 	return s, nil
@@ -121,12 +131,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer makes the contract's first check, of path, method and origin, and hands
 // the request to its route.
 func (s *Server) answer(x *exchange, r *http.Request) error {
-	if isAPI(r) && s.origins.admit(x.Header(), r) {
-		x.WriteHeader(http.StatusNoContent) // a preflight
-		return nil
-	}
+	preflight := isAPI(r) && s.origins.admit(x.Header(), r)
 	if x.route.methods == nil {
 		return errNotFound
+	}
+	if preflight {
+		x.WriteHeader(http.StatusNoContent)
+		return nil
 	}
 	method := r.Method
 	if method == http.MethodHead {

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -342,7 +343,6 @@ func TestPlayersErrors(t *testing.T) {
 		{simbridge.ErrPoisonMove, 422, "poison_move", ""},
 		{fmt.Errorf("%w: %w", simbridge.ErrEngineFailed, detail), 502, "engine_failed", ""},
 		{fmt.Errorf("%w: %w", simbridge.ErrEngineTimeout, detail), 504, "engine_timeout", ""},
-		{context.Canceled, 499, "client_left", ""},
 		{detail, 500, "internal", ""},
 	} {
 		t.Run(row.code, func(t *testing.T) {
@@ -369,12 +369,48 @@ func TestPlayersErrors(t *testing.T) {
 	}
 }
 
+// A client that has left is noted, and gets nothing, not even if it only closed
+// its sending side.
+func TestClientThatHasLeft(t *testing.T) {
+	h := newHouse(t, nil)
+	h.player.err = context.Canceled
+	func() {
+		defer func() {
+			if got := recover(); got != http.ErrAbortHandler {
+				t.Errorf("the handler ended with %v, want the connection cut", got)
+			}
+		}()
+		h.ask("POST", "/api/turn", `{"kind":"look"}`, asJSON)
+	}()
+	if n := testutil.ToFloat64(h.metrics.requests.WithLabelValues("turn", "499", "client_left")); n != 1 {
+		t.Errorf("counted %v times, want once", n)
+	}
+	if !strings.Contains(h.log.String(), `"status":499,"code":"client_left"`) {
+		t.Errorf("the log does not say so: %s", h.log)
+	}
+}
+
 func TestRejectedMoveKeepsTheEnginesBody(t *testing.T) {
 	h := newHouse(t, nil)
 	h.player.reply = simbridge.Reply{Line: []byte(`{"id":1,"ok":false,"error":"その記録は読めません"}`), Rejected: true}
 	answer := h.ask("POST", "/api/turn", `{"kind":"look"}`, asJSON)
 	if got := bodyOf(t, answer); answer.StatusCode != 422 || got != string(h.player.reply.Line) {
 		t.Errorf("answer %d %s", answer.StatusCode, got)
+	}
+}
+
+// Whoever announces a large body and does not send it costs no memory.
+func TestAnnouncedBodyCostsNothing(t *testing.T) {
+	h := newHouse(t, func(cfg *Config) { cfg.Limits.BodyBytes = 64 << 20 })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := httptest.NewRequest("POST", "/api/turn", strings.NewReader("{"))
+	r.ContentLength = 64 << 20
+	r.Header.Set("Content-Type", "application/json")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+		t.Errorf("one byte of 64 MiB took %d bytes of memory", took)
 	}
 }
 
@@ -581,6 +617,9 @@ func TestOrigins(t *testing.T) {
 					t.Error("it took a token")
 				}
 			}
+			if lost := h.ask("OPTIONS", "/api/nope", "", "Origin: "+friend, "Access-Control-Request-Method: POST"); lost.StatusCode != 404 {
+				t.Errorf("a preflight of an unknown path: %d, want 404", lost.StatusCode)
+			}
 			preflight := h.ask("OPTIONS", "/api/new", "", append(row.fields, "Access-Control-Request-Method: POST")...)
 			if preflight.StatusCode != 405 {
 				t.Errorf("its preflight: %d, want 405", preflight.StatusCode)
@@ -697,8 +736,13 @@ func FuzzMove(f *testing.F) {
 	})
 }
 
-func TestLogLinesAreBounded(t *testing.T) {
+func TestLogLinesAreBoundedAndPlain(t *testing.T) {
 	h := newHouse(t, nil)
+	h.ask("POST", "/api/turn", `{"kind":"look","browserId":"a\u202eb\u009bc\u007f\n霧"}`, asJSON)
+	if got, want := h.log.String(), `"browser":"a�b�c��霧"`; !strings.Contains(got, want) {
+		t.Errorf("the log says %s, want %s", got, want)
+	}
+	h.log.Reset()
 	h.ask(strings.Repeat("M", 5000), "/"+strings.Repeat("x", 10_000), "")
 	if got := h.log.Len(); got > 2000 {
 		t.Errorf("a stranger's request made a log line of %d bytes", got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"kiribashiri/internal/calculator"
 	"kiribashiri/internal/simbridge"
 )
 
@@ -46,6 +47,7 @@ var statuses = []struct {
 	{errMediaType, http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json, in UTF-8", ""},
 	{new(http.MaxBytesError), http.StatusRequestEntityTooLarge, "too_large", "the body is too large", ""},
 	{errBadRequest, http.StatusBadRequest, "bad_request", "", ""},
+	{calculator.ErrInvalid, http.StatusBadRequest, "invalid_input", "", ""},
 	{errRateLimited, http.StatusTooManyRequests, "rate_limited", "", "1"},
 	{simbridge.ErrEngineDown, http.StatusServiceUnavailable, "engine_down", "the game engine is not running, try again soon", "1"},
 	{simbridge.ErrQueueFull, http.StatusTooManyRequests, "queue_full", "too many moves are waiting, try again soon", "1"},
@@ -70,7 +72,8 @@ func matches(err, row error) bool {
 	return errors.Is(err, row)
 }
 
-// refuse answers a request with what the table says of err.
+// refuse answers a request with what the table says of err. Of a client that has
+// left it only takes note, and cuts the connection.
 func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 	x.err = err
 	for _, row := range statuses {
@@ -82,13 +85,21 @@ func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 			text = err.Error()
 		}
 		x.code = row.code
+		if row.status == statusClientLeft {
+			x.status = row.status
+			panic(http.ErrAbortHandler) // nobody is there to read an answer
+		}
 		if row.retry != "" && x.Header().Get("Retry-After") == "" {
 			x.Header().Set("Retry-After", row.retry)
 		}
 		if isAPI(r) {
-			body, err := json.Marshal(errorBody{Code: row.code, Error: text})
+			said := errorBody{Code: row.code, Error: text}
+			if wrong, ok := errors.AsType[*calculator.FieldError](err); ok {
+				said.Field = wrong.Field
+			}
+			body, err := json.Marshal(said)
 			if err != nil {
-				panic(err) // of two strings in valid UTF-8
+				panic(err) // of strings in valid UTF-8
 			}
 			x.sendJSON(row.status, body)
 		} else {
@@ -102,6 +113,7 @@ type errorBody struct {
 	OK    bool   `json:"ok"`
 	Code  string `json:"code"`
 	Error string `json:"error"`
+	Field string `json:"field,omitempty"` // of the calculator's question
 }
 
 // isAPI reports whether the request is one of a program, which reads JSON.

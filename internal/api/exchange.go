@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"kiribashiri/internal/limits"
 	"kiribashiri/internal/simbridge"
@@ -125,7 +127,7 @@ func (s *Server) record(x *exchange, r *http.Request) {
 		attrs = append(attrs, slog.String("kind", x.kind))
 	}
 	if x.browser != "" {
-		attrs = append(attrs, slog.String("browser", x.browser))
+		attrs = append(attrs, slog.String("browser", cut(x.browser, x.limits.LogText)))
 	}
 	if x.reply.Wait > 0 || x.reply.Think > 0 {
 		attrs = append(attrs, slog.Duration("wait", x.reply.Wait), slog.Duration("think", x.reply.Think))
@@ -139,10 +141,16 @@ func (s *Server) record(x *exchange, r *http.Request) {
 	s.cfg.Log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }
 
-// cut bounds what a stranger can put into one log line.
+// cut bounds what a stranger can put into one log line, and takes out what could
+// play tricks on the terminal that shows it: control and direction characters.
 func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return utf8.RuneError
+	}, s)
 }

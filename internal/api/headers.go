@@ -13,11 +13,12 @@ var securityHeaders = [...][2]string{
 	{"X-Frame-Options", "DENY"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
-	// All off but what copying and sharing the player's own story needs.
+	// All off but what copying the player's own story needs. Sharing it is allowed to
+	// this page by default; naming that makes some browsers complain.
 	{"Permissions-Policy", "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), clipboard-write=(self), cross-origin-isolated=(), " +
 		"display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), interest-cohort=(), " +
 		"keyboard-map=(), magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), " +
-		"screen-wake-lock=(), serial=(), sync-xhr=(), usb=(), web-share=(self), xr-spatial-tracking=()"},
+		"screen-wake-lock=(), serial=(), sync-xhr=(), usb=(), xr-spatial-tracking=()"},
 }
 
 func setSecurityHeaders(h http.Header) {

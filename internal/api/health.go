@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"net/http"
 	"time"
 
@@ -24,7 +25,7 @@ func (s *Server) health(x *exchange, r *http.Request) error {
 		Engines:       status.Engines,
 		EnginesUp:     status.Up,
 		Waiting:       status.Waiting,
-		UptimeSeconds: time.Since(s.started).Truncate(time.Millisecond).Seconds(),
+		UptimeSeconds: math.Round(time.Since(s.started).Seconds()*1000) / 1000,
 		Version:       s.cfg.Version,
 	})
 	if err != nil {

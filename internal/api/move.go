@@ -161,13 +161,17 @@ func isJSON(r *http.Request) bool {
 	return !given || strings.EqualFold(charset, "utf-8")
 }
 
+// firstRead is how many bytes of a body are made room for at first; most bodies fit.
+const firstRead = 8 << 10
+
 // readBody reads the whole body, within its limits of size and time.
 func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	limit := s.cfg.Limits.BodyBytes
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	raw := make([]byte, 0, max(r.ContentLength, 0)+512)
+	// A sender's word for the length buys no memory before the bytes are there.
+	raw := make([]byte, 0, min(max(r.ContentLength, 0), firstRead)+512)
 	in := http.MaxBytesReader(x.ResponseWriter, r.Body, limit)
 	for {
 		n, err := in.Read(raw[len(raw):cap(raw)])
@@ -196,11 +200,8 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 // parse reads a move and checks all that does not depend on the route.
 func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
 	var b body
-	if first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); first != "" && first[0] != '{' {
-		return simbridge.Move{}, bad("the body must be a JSON object")
-	}
-	if err := json.Unmarshal(raw, &b, json.RejectUnknownMembers(true)); err != nil {
-		return simbridge.Move{}, explain(err)
+	if err := decode(raw, &b); err != nil {
+		return simbridge.Move{}, err
 	}
 	lim := &s.cfg.Limits
 	if deeper(raw, lim.Depth) {
@@ -232,6 +233,18 @@ func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
 		x.browser = *b.BrowserID
 	}
 	return m, nil
+}
+
+// decode reads one JSON object into what v points to. It refuses a field that v
+// has not.
+func decode(raw []byte, v any) error {
+	if first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); first != "" && first[0] != '{' {
+		return bad("the body must be a JSON object")
+	}
+	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
+		return explain(err)
+	}
+	return nil
 }
 
 func isControl(c rune) bool { return c < 0x20 || c == 0x7f }

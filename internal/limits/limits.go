@@ -105,6 +105,9 @@ type Limits struct {
 	// IdleTime bounds the pause between two requests on one connection. It must be
 	// longer than the proxy's, or a move meets a connection that is just closing.
 	IdleTime time.Duration
+	// Renders is how many pages of the calculator are made at once. One takes
+	// milliseconds, spends no token, and must not take the processor from the moves.
+	Renders int
 	// LogText is how many bytes of a text that a stranger chose reach one log line.
 	LogText int
 
@@ -159,6 +162,7 @@ func Default() Limits {
 		RequestTime: 15 * time.Second,
 		WriteTime:   30 * time.Second,
 		IdleTime:    2 * time.Minute,
+		Renders:     1,
 		LogText:     256,
 
 		DrainClose: 2500 * time.Millisecond,

@@ -52,7 +52,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 
 // A Site is the page and its assets. It never changes.
 type Site struct {
-	files map[string]*File // by escaped URL path
+	files  map[string]*File // by escaped URL path
+	folder string           // of the assets
 }
 
 // New reads the page's files once: hashes, compresses. files must hold an
@@ -70,15 +71,15 @@ func New(files fs.FS) (*Site, error) {
 	page = bytes.ReplaceAll(page, []byte(placeholder), []byte(folder))
 	delete(bodies, pageName)
 
-	s := &Site{files: map[string]*File{
-		"/": newFile(pageRoute, contentTypes[".html"], "no-cache", page),
+	s := &Site{folder: folder, files: map[string]*File{
+		"/": newFile(pageRoute, contentTypes[".html"], "no-cache", gzip.BestCompression, page),
 	}}
 	for name, body := range bodies {
 		contentType, ok := contentTypes[path.Ext(name)]
 		if !ok {
 			return nil, fmt.Errorf("%s: no content type for such a name", name)
 		}
-		s.files[folder+name] = newFile(assetRoute, contentType, "public, max-age=31536000, immutable", body)
+		s.files[folder+name] = newFile(assetRoute, contentType, "public, max-age=31536000, immutable", gzip.BestCompression, body)
 	}
 	return s, nil
 }
@@ -87,6 +88,19 @@ func New(files fs.FS) (*Site, error) {
 // nil. An asset of another build is not found: its newest namesake may not fit.
 func (s *Site) Find(path string) *File {
 	return s.files[path]
+}
+
+// NameAssets returns a page's source with the assets' folder in it, for a page
+// that somebody else makes.
+func (s *Site) NameAssets(source string) string {
+	return strings.ReplaceAll(source, placeholder, s.folder)
+}
+
+// NewPage returns a document that was made for one request, to be kept and
+// confirmed like the page itself. Compressing it takes part of that request's
+// time, so it is done less thoroughly.
+func NewPage(document []byte) *File {
+	return newFile(pageRoute, contentTypes[".html"], "no-cache", gzip.DefaultCompression, document)
 }
 
 func readAll(files fs.FS) (map[string][]byte, error) {
@@ -143,14 +157,14 @@ type encoded struct {
 	etag string // strong; of these very bytes, so each encoding has its own
 }
 
-func newFile(route, contentType, cacheControl string, body []byte) *File {
+func newFile(route, contentType, cacheControl string, level int, body []byte) *File {
 	f := &File{
 		route:        route,
 		contentType:  contentType,
 		cacheControl: cacheControl,
 		plain:        newEncoded(body),
 	}
-	if compressed := compress(body); len(compressed) < len(body) {
+	if compressed := compress(body, level); len(compressed) < len(body) {
 		f.gzip = new(newEncoded(compressed))
 	}
 	return f
@@ -160,11 +174,11 @@ func newEncoded(body []byte) encoded {
 	return encoded{body: body, etag: `"` + shortHash(body) + `"`}
 }
 
-func compress(body []byte) []byte {
+func compress(body []byte, level int) []byte {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	w, err := gzip.NewWriterLevel(&b, level)
 	if err != nil {
-		panic(err) // the level is a constant
+		panic(err) // the level is one of the constants
 	}
 	// Writing to a buffer cannot fail.
 	w.Write(body)

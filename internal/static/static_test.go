@@ -453,7 +453,13 @@ func TestPageNamesOnlyWhatExists(t *testing.T) {
 	if !named[assets+"app.js"] || !named[assets+"style.css"] {
 		t.Errorf("the page names only %v", named)
 	}
-	// Every file is there for somebody: the page, or a script.
+	for _, match := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]*)"`).FindAllStringSubmatch(s.NameAssets(web.Calculator), -1) {
+		named[match[1]] = true
+		if s.Find(match[1]) == nil {
+			t.Errorf("%s: not found", match[1])
+		}
+	}
+	// Every file is there for somebody: a page, or a script.
 	var scripts bytes.Buffer
 	err := fs.WalkDir(web.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && path.Ext(name) == ".js" {
@@ -477,6 +483,9 @@ func TestBudget(t *testing.T) {
 	size := make(map[string]int) // bytes on the wire, by extension
 	total, requests := 0, 0
 	for address, f := range s.files {
+		if strings.HasPrefix(path.Base(address), "calculator.") {
+			continue // another page's
+		}
 		bytes := len(f.plain.body)
 		if f.gzip != nil {
 			bytes = len(f.gzip.body)
@@ -506,6 +515,40 @@ func TestBudget(t *testing.T) {
 		if c.got == 0 || c.got > c.max {
 			t.Errorf("%s: got %d, want at most %d", c.what, c.got, c.max)
 		}
+	}
+}
+
+// The calculator's own files; what it shares with the game page is counted there.
+func TestCalculatorsBudget(t *testing.T) {
+	s := newSite(t, web.Files)
+	assets := folder(t, s)
+	for name, most := range map[string]int{"calculator.js": 4 << 10, "calculator.css": 4 << 10} {
+		f := s.Find(assets + name)
+		if f == nil || f.gzip == nil {
+			t.Errorf("%s: not found, or not compressed", name)
+			continue
+		}
+		t.Logf("%s: %d bytes", name, len(f.gzip.body))
+		if got := len(f.gzip.body); got > most {
+			t.Errorf("%s: got %d bytes, want at most %d", name, got, most)
+		}
+	}
+}
+
+func TestNewPage(t *testing.T) {
+	document := "<!doctype html>" + strings.Repeat("<p>霧", 100)
+	f := NewPage([]byte(document))
+	r := ask(t, f, "GET")
+	if got := body(t, r); got != document {
+		t.Errorf("got %q", got)
+	}
+	hasHeader(t, r, "Cache-Control", "no-cache")
+	hasHeader(t, r, "Content-Type", "text/html; charset=utf-8")
+	if got := gunzip(t, body(t, ask(t, f, "GET", "Accept-Encoding", "gzip"))); got != document {
+		t.Errorf("compressed: %q", got)
+	}
+	if again := ask(t, NewPage([]byte(document)), "GET", "If-None-Match", r.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+		t.Errorf("the same page made again: %d, want 304", again.StatusCode)
 	}
 }
 

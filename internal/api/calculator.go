@@ -1,0 +1,69 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"kiribashiri/internal/calculator"
+	"kiribashiri/internal/static"
+	"kiribashiri/web"
+)
+
+// newCalculator returns the calculator's page, with the limits in force.
+func newCalculator(s *Server) (*calculator.Page, error) {
+	return calculator.NewPage(calculator.Config{
+		Source:    s.cfg.Site.NameAssets(web.Calculator),
+		PerSecond: s.cfg.Limits.PerIPPerSec,
+		Burst:     s.cfg.Limits.PerIPBurst,
+		Policy:    s.ratePolicy,
+		Refusal:   s.rateText,
+	})
+}
+
+// tokenBucket answers a program's question to the calculator. It spends no token.
+func (s *Server) tokenBucket(x *exchange, r *http.Request) error {
+	if !isJSON(r) {
+		return errMediaType
+	}
+	raw, err := s.readBody(x, r)
+	if err != nil {
+		return err
+	}
+	var question calculator.Request
+	if err := decode(raw, &question); err != nil {
+		return err
+	}
+	in, err := question.Input()
+	if err != nil {
+		return err
+	}
+	answer, err := json.Marshal(calculator.Calculate(in))
+	if err != nil {
+		return err
+	}
+	x.sendJSON(http.StatusOK, answer)
+	return nil
+}
+
+// tokenBucketPage answers a person's. The page is made anew for each address, and
+// confirmed by its ETag like any other.
+func (s *Server) tokenBucketPage(x *exchange, r *http.Request) error {
+	select {
+	case s.renders <- struct{}{}:
+		defer func() { <-s.renders }()
+	case <-r.Context().Done():
+		return errLeft
+	}
+	document, ok, err := s.calculator.Render(r.URL.Query(), r.Host)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		x.code = "invalid_input"
+		x.send(http.StatusBadRequest, "text/html; charset=utf-8", document)
+		return nil
+	}
+	static.NewPage(document).ServeHTTP(x, r)
+	return nil
+}
