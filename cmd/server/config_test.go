@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kiribashiri/internal/limits"
+)
+
+func TestWrongUse(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "engine.txt")
+	if err := os.WriteFile(text, []byte("hello"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, says string
+		args       []string
+		environ    []string
+	}{
+		{"an unknown command", "usage:", []string{"serve"}, nil},
+		{"an argument too many", "usage:", []string{"health", "now"}, nil},
+		{"a mistake", "KIRI_QUEUE: ", nil, []string{"KIRI_QUEUE=many"}},
+		{"a program that is none", "KIRI_SIM: ", nil, []string{"KIRI_SIM=" + text}},
+		{"a page that is no origin", "KIRI_ORIGINS: ", nil, []string{"KIRI_ORIGINS=friend.example"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var stderr lockedBuffer
+			environ := append([]string{"KIRI_ADDR=127.0.0.1:0", "KIRI_ADMIN_ADDR="}, row.environ...)
+			if got := run(t.Context(), nil, row.args, environ, nil, io.Discard, &stderr); got != exitMistaken {
+				t.Errorf("exit status %d, want 2", got)
+			}
+			if !strings.Contains(stderr.String(), row.says) {
+				t.Errorf("it says %q, want %s", stderr.String(), row.says)
+			}
+		})
+	}
+	t.Run("an address in use", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for _, name := range []string{"KIRI_ADDR", "KIRI_ADMIN_ADDR"} {
+			var stderr lockedBuffer
+			environ := []string{"KIRI_ADDR=127.0.0.1:0", "KIRI_ADMIN_ADDR=127.0.0.1:0", name + "=" + l.Addr().String()}
+			if got := run(t.Context(), nil, nil, environ, nil, io.Discard, &stderr); got != exitFailed || !strings.Contains(stderr.String(), name+": ") {
+				t.Errorf("exit status %d and %q, want 1 and %s", got, stderr.String(), name)
+			}
+		}
+	})
+}
+
+func TestUnknownVariablesAreNamed(t *testing.T) {
+	s := start(t, "KIRI_QUEU=5")
+	if !strings.Contains(s.log.String(), `"name":"KIRI_QUEU"`) {
+		t.Errorf("the log does not name it: %s", s.log)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Run("defaults", func(t *testing.T) {
+		cfg, err := readConfig(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, pair := range map[string][2]any{
+			"KIRI_ADDR":       {cfg.Addr, "127.0.0.1:8787"},
+			"KIRI_ADMIN_ADDR": {cfg.AdminAddr, "127.0.0.1:9464"},
+			"KIRI_SIM":        {len(cfg.Sim), 0},
+			"KIRI_KINDS":      {strings.Join(cfg.Kinds, " "), "look move say"},
+			"KIRI_PROXIES":    {fmt.Sprint(cfg.Proxies), "[127.0.0.0/8 ::1/128]"},
+			"KIRI_ORIGINS":    {len(cfg.Origins), 0},
+			"KIRI_LOG_FORMAT": {string(cfg.LogFormat), "auto"},
+			"KIRI_LOG_LEVEL":  {cfg.LogLevel, slog.LevelInfo},
+		} {
+			if pair[0] != pair[1] {
+				t.Errorf("%s is %v, want %v", name, pair[0], pair[1])
+			}
+		}
+		if cfg.Limits != limits.Default() {
+			t.Errorf("limits %+v", cfg.Limits)
+		}
+	})
+	t.Run("everything set", func(t *testing.T) {
+		cfg, err := readConfig([]string{
+			"KIRI_ADDR=:80", "KIRI_ADMIN_ADDR=[::1]:81", `KIRI_SIM=sh -c 'exec cat "$0"' "a b"`, "KIRI_SIM_ENGINES=3",
+			"KIRI_KINDS=look, dance", "KIRI_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "KIRI_ORIGINS=https://A.example:443,https://b.example:8443",
+			"KIRI_LOG_FORMAT=json", "KIRI_LOG_LEVEL=debug", "KIRI_PER_IP_PER_SEC=0.4", "KIRI_PER_IP_BURST=1.5", "KIRI_QUEUE=1",
+			"KIRI_SIM_REPLY=1500ms", "KIRI_BODY_BYTES=1000", "KIRI_INPUT_CHARS=10", "KIRI_CLIENTS=5",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"sh", "-c", `exec cat "$0"`, "a b"}; !slices.Equal(cfg.Sim, want) {
+			t.Errorf("command %q, want %q", cfg.Sim, want)
+		}
+		if got, want := fmt.Sprint(cfg.Addr, cfg.AdminAddr, cfg.Kinds, cfg.Proxies, cfg.Origins, cfg.LogFormat, cfg.LogLevel),
+			":80[::1]:81[look dance][10.0.0.0/8 192.0.2.7/32 2001:db8::/32][https://a.example https://b.example:8443]jsonDEBUG"; strings.ReplaceAll(got, " [", "[") != want {
+			t.Errorf("read %s", got)
+		}
+		l := cfg.Limits
+		if got, want := fmt.Sprint(l.SimEngines, l.PerIPPerSec, l.PerIPBurst, l.Queue, l.SimReply, l.BodyBytes, l.InputChars, l.Clients), "3 0.4 1.5 1 1.5s 1000 10 5"; got != want {
+			t.Errorf("limits %s, want %s", got, want)
+		}
+	})
+	t.Run("set to nothing", func(t *testing.T) {
+		cfg, err := readConfig([]string{"KIRI_ADMIN_ADDR=", "KIRI_PROXIES=", "KIRI_QUEUE=", "KIRI_SIM=", "KIRI_KINDS="})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cfg.AdminAddr != "" || len(cfg.Proxies) != 0 || cfg.Limits.Queue != 32 || len(cfg.Sim) != 0 || len(cfg.Kinds) != 3 {
+			t.Errorf("%+v", cfg)
+		}
+	})
+	t.Run("all mistakes at once", func(t *testing.T) {
+		wrong := []string{
+			"KIRI_ADDR=8787", "KIRI_ADMIN_ADDR=localhost", "KIRI_SIM=/nowhere/engine serve", "KIRI_SIM_ENGINES=0", "KIRI_KINDS=look,new",
+			"KIRI_PROXIES=10.0.0.0/33", "KIRI_LOG_FORMAT=xml", "KIRI_LOG_LEVEL=loud", "KIRI_PER_IP_PER_SEC=0", "KIRI_PER_IP_BURST=NaN",
+			"KIRI_QUEUE=many", "KIRI_SIM_REPLY=30", "KIRI_BODY_BYTES=-1", "KIRI_INPUT_CHARS=1.5", "KIRI_CLIENTS=99999999999999999999", "KIRI_ORIGINS=friend.example",
+		}
+		if len(wrong) != len(variables()) {
+			t.Errorf("%d rows for %d variables", len(wrong), len(variables()))
+		}
+		_, err := readConfig(wrong)
+		if !errors.Is(err, errMistaken) {
+			t.Fatalf("error %v", err)
+		}
+		for _, entry := range wrong {
+			name, _, _ := strings.Cut(entry, "=")
+			if n := strings.Count(err.Error(), "\n"+name+": "); n != 1 {
+				t.Errorf("%s is named in %d lines of\n%v", name, n, err)
+			}
+		}
+	})
+	for _, row := range []struct{ entry, says string }{
+		{`KIRI_SIM=cat "unfinished`, "KIRI_SIM: "},
+		{"KIRI_SIM=  ", "no program"},
+		{"KIRI_KINDS=look,look", "twice"},
+		{"KIRI_KINDS=ping", "own kind"},
+		{"KIRI_KINDS=\xff", "not UTF-8"},
+		{"KIRI_ORIGINS=https://a.example,", "an entry is empty"},
+		{"KIRI_ORIGINS=https://a.example/path", "no origin such as"},
+		{"KIRI_ORIGINS=ftp://a.example", "http or https"},
+		{"KIRI_PROXIES=fe80::1%eth0", "neither an address"},
+		{"KIRI_PROXIES=::ffff:10.0.0.0/104", "write it as IPv4"},
+		{"KIRI_ADDR=localhost:http-nonsense", "no port"},
+		{"KIRI_ADDR=example.org:80", "want an address"},
+	} {
+		if _, err := readConfig([]string{row.entry}); err == nil || !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s: %v, want it to say %q", row.entry, err, row.says)
+		}
+	}
+}
+
+func TestEngineDoesNotInheritWhatIsOurs(t *testing.T) {
+	cfg, err := readConfig([]string{"PATH=/bin", "KIRI_QUEUE=5", "NOTIFY_SOCKET=/run/x", "LISTEN_FDS=1", "WATCHDOG_USEC=1", "LANG=ja_JP.UTF-8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(cfg.engineEnv, " "); got != "PATH=/bin LANG=ja_JP.UTF-8" {
+		t.Errorf("the engine gets %s", got)
+	}
+}
+
+// Each manual explains every variable, with its default.
+func TestManualsExplainEveryVariable(t *testing.T) {
+	for _, name := range []string{"README.md", "README.ja.md"} {
+		manual, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, variable := range variables() {
+			if !bytes.Contains(manual, []byte("| `"+variable+"` |")) {
+				t.Errorf("%s has no row for %s", name, variable)
+			}
+		}
+	}
+}
