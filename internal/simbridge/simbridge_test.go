@@ -313,6 +313,25 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	s.stop()
 }
 
+// One engine's crash is no affair of the others'.
+func TestPoolSurvivesACrash(t *testing.T) {
+	s := onStage(t, "", func(lim *limits.Limits) { lim.SimEngines = 2 })
+	eventually(t, "both are up", func() bool { return s.Status().Up == 2 })
+	long := make(chan error, 1)
+	go func() {
+		_, err := s.Play(context.Background(), say("sleep 2s"))
+		long <- err
+	}()
+	eventually(t, "one plays", func() bool { return s.Status().States["playing"] == 1 })
+	for n := range 3 {
+		s.failed(say(fmt.Sprint("crash ", n)), ErrEngineFailed)
+		s.played(say("meanwhile"))
+	}
+	if err := <-long; err != nil {
+		t.Errorf("the other engine's move: %v", err)
+	}
+}
+
 // Nothing is left of fifty engines: no process, no file, no goroutine.
 func TestNothingLeaks(t *testing.T) {
 	if runtime.GOOS != "linux" {
