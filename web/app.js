@@ -168,7 +168,7 @@ function showButtons(group, list) {
 
 function showProblem({ reason, text }) {
   const follow = atEnd();
-  const stuck = reason === 'rejected' || reason === 'unreadable';
+  const stuck = reason === 'unreadable';
   const message = (reason === 'rejected' && text) || word(reason);
   notice.dataset.reason = reason;
   element('notice-text').textContent = message;

@@ -10,7 +10,7 @@ const MAX_OFFERS = 60; // buttons of one kind
 const MAX_ERROR = 500; // characters shown of an engine's own error text
 
 // A Problem is why a move was not accepted. Its reason is one of: busy, offline,
-// slow, down, failed, refused, rejected, poison, unreadable; text is the
+// slow, stumbled, down, failed, refused, rejected, poison, unreadable; text is the
 // engine's own, if it gave one.
 export class Problem extends Error {
   constructor(reason, text = '') {
@@ -147,6 +147,8 @@ function reasonOf(status, code) {
       return String(code).includes('state') ? 'unreadable' : 'rejected';
     case 429:
       return 'busy';
+    case 502:
+      return 'stumbled';
     case 503:
       return 'down';
     case 504:

@@ -241,7 +241,7 @@ func (o *origins) UnmarshalText(text []byte) error {
 	for _, entry := range entries {
 		entry = strings.ToLower(entry)
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(entry); err != nil {
-			return fmt.Errorf("%q is no origin such as https://example.org", entry)
+			return fmt.Errorf("%q is no origin: want one such as https://example.org, without a slash at the end", entry)
 		}
 		scheme, host, _ := strings.Cut(entry, "://")
 		switch scheme {
@@ -292,7 +292,7 @@ type command []string
 func (c *command) UnmarshalText(text []byte) error {
 	words, err := shlex.Split(string(text))
 	if err != nil {
-		return err
+		return errors.New("a quote or a backslash has no end")
 	}
 	if len(words) == 0 {
 		return errors.New("no program in it")

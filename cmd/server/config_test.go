@@ -143,13 +143,13 @@ func TestConfig(t *testing.T) {
 		}
 	})
 	for _, row := range []struct{ entry, says string }{
-		{`KIRI_SIM=cat "unfinished`, "KIRI_SIM: "},
+		{`KIRI_SIM=cat "unfinished`, "a quote or a backslash has no end"},
 		{"KIRI_SIM=  ", "no program"},
 		{"KIRI_KINDS=look,look", "twice"},
 		{"KIRI_KINDS=ping", "own kind"},
 		{"KIRI_KINDS=\xff", "not UTF-8"},
 		{"KIRI_ORIGINS=https://a.example,", "an entry is empty"},
-		{"KIRI_ORIGINS=https://a.example/path", "no origin such as"},
+		{"KIRI_ORIGINS=https://a.example/path", "without a slash"},
 		{"KIRI_ORIGINS=ftp://a.example", "http or https"},
 		{"KIRI_PROXIES=fe80::1%eth0", "neither an address"},
 		{"KIRI_PROXIES=::ffff:10.0.0.0/104", "write it as IPv4"},

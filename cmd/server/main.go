@@ -53,8 +53,11 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 		fmt.Fprintln(stdout, version())
 		return exitOK
 	case command == "health" && len(args) == 1, command == "" && len(args) == 0:
+	case command == "help" || command == "-h" || command == "--help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
 	default:
-		fmt.Fprint(stderr, usage)
+		fmt.Fprintf(stderr, "not understood: %q\n%s", args, usage)
 		return exitMistaken
 	}
 

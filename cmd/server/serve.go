@@ -32,7 +32,7 @@ const engineCommand = "adv-sim"
 func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.Writer) error {
 	log := newLog(cfg, stderr)
 	for _, name := range cfg.unknown {
-		log.Warn("this variable is none of ours and does nothing", "name", name)
+		log.Warn("unknown variable, ignored", "name", name)
 	}
 
 	engine, err := engineArgs(cfg)

@@ -41,8 +41,8 @@ type savedState struct {
 type badState struct{ text, reason string }
 
 const (
-	cannotGoOn = "この続きからは遊べません。お手数ですが、はじめから始めてください。"
-	storyIsNew = "物語が新しくなったため、この続きからは遊べません。お手数ですが、はじめから始めてください。"
+	cannotGoOn = "この続きからは遊べません。お手数ですが、はじめからやり直してください。"
+	storyIsNew = "物語が新しくなったため、この続きからは遊べません。お手数ですが、はじめからやり直してください。"
 )
 
 func (e *engine) save(s state) savedState {

@@ -242,7 +242,7 @@ func decode(raw []byte, v any) error {
 		return bad("the body must be a JSON object")
 	}
 	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
-		return explain(err)
+		return explain(raw, err)
 	}
 	return nil
 }
@@ -271,12 +271,18 @@ func deeper(valid []byte, most int) bool {
 }
 
 // explain says in our words what is wrong with a body.
-func explain(err error) error {
+func explain(raw []byte, err error) error {
+	if len(raw) == 0 {
+		return bad("the body is empty")
+	}
+	if at := invalidUTF8(raw); at >= 0 {
+		return bad("not UTF-8 at byte %d", at)
+	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return bad("the name %s stands twice in one object", shown(e.JSONPointer.LastToken()))
 		}
-		return bad("not valid JSON, or not in UTF-8, at byte %d", e.ByteOffset)
+		return bad("not valid JSON at byte %d", e.ByteOffset)
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		name := shown(e.JSONPointer.LastToken())
@@ -286,6 +292,18 @@ func explain(err error) error {
 		return bad("%s must be a string", name)
 	}
 	return bad("not valid JSON")
+}
+
+// invalidUTF8 returns where raw stops being UTF-8, or -1.
+func invalidUTF8(raw []byte) int {
+	for i := 0; i < len(raw); {
+		c, size := utf8.DecodeRune(raw[i:])
+		if c == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
 }
 
 // shown quotes what a client wrote, cut to a length at which it can be shown back.

@@ -73,6 +73,10 @@ func (e *engine) greet() error {
 		return err
 	}
 	e.readFor(lim.SimReply)
+	late := time.AfterFunc(lim.IdlePong, func() {
+		e.log.Warn("engine has not answered its first ping yet", "limit", lim.SimReply)
+	})
+	defer late.Stop()
 	greeted := false
 	for banner := 0; ; {
 		line, err := e.read()

@@ -338,10 +338,11 @@ func (l *lane) bury(cause string, e *engine, err error) {
 func (l *lane) report(cause string, err error, status, stderr string, more ...any) {
 	level := slog.LevelWarn
 	if cause != causeSwap {
-		if err.Error() == l.last {
+		said := err.Error() + "; " + status
+		if said == l.last {
 			level = slog.LevelDebug
 		}
-		l.last = err.Error()
+		l.last = said
 	}
 	l.log.Log(context.Background(), level, "engine failed", append(more, "err", err, "status", status, "stderr", stderr)...)
 }

@@ -80,7 +80,7 @@ func TestSurvivedMoveIsInnocent(t *testing.T) {
 		pid, _ := strconv.Atoi(s.played(say("pid")))
 		playing := make(chan error, 1)
 		go func() {
-			_, err := s.Play(context.Background(), say("sleep 300ms"))
+			_, err := s.Play(context.Background(), say("sleep 1500ms"))
 			playing <- err
 		}()
 		eventually(t, "it is being played", func() bool { return s.Status().States["playing"] == 1 })
@@ -89,7 +89,7 @@ func TestSurvivedMoveIsInnocent(t *testing.T) {
 		if err := <-playing; !errors.Is(err, ErrEngineFailed) {
 			t.Fatalf("the move that was being played: %v", err)
 		}
-		s.played(say("sleep 300ms"))
+		s.played(say("sleep 1500ms"))
 		s.played(say("another"))
 	}
 }
