@@ -187,6 +187,16 @@ func TestIdleEngineIsAsked(t *testing.T) {
 	s.played(say("next"))
 }
 
+// An engine that writes before it has read its line, and more than a pipe holds, can
+// play short moves; at a long one both sides wait for the other, until the limit.
+func TestBothPipesFull(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, "talks while it listens", shortReply)
+	s.played(say("short"))
+	s.failed(say(strings.Repeat("long ", 60_000)), ErrEngineTimeout)
+	s.played(say("short"))
+}
+
 func TestStderrFloodDoesNotHoldTheEngine(t *testing.T) {
 	s := onStage(t, "", nil)
 	s.played(say("noise")) // 120 MB

@@ -103,6 +103,19 @@ func puppet(start string) {
 	}
 	in := bufio.NewReader(os.Stdin)
 	for {
+		if start == "talks while it listens" {
+			if _, err := in.Peek(10); err == nil {
+				say(`{"pad":"%s"`, strings.Repeat("x", 300<<10))
+			}
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			_, rest, _ := strings.Cut(line, `"id":`)
+			id, _, _ := strings.Cut(rest, ",")
+			say(",\"id\":%s}\n", id)
+			continue
+		}
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return
