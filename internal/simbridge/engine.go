@@ -23,6 +23,7 @@ type engine struct {
 
 	in      *bufio.Reader // of the process's stdout
 	out     []byte        // the line that is being written
+	stray   []byte        // room for what it may write unasked
 	echoes  bool          // it bears our ids in its replies
 	id      uint64        // of the last move
 	replies int           // good ones, of moves
@@ -53,6 +54,7 @@ func newEngine(ctx context.Context, cfg *Config, log *slog.Logger, p *process) *
 		process: p,
 		born:    time.Now(),
 		in:      bufio.NewReaderSize(p.stdout, readBuffer),
+		stray:   make([]byte, cfg.Limits.LogText),
 	}
 	e.unhook = context.AfterFunc(ctx, func() {
 		p.stdout.SetReadDeadline(time.Now())
@@ -184,15 +186,14 @@ func (e *engine) quiet() error {
 	}
 	stray, _ := e.in.Peek(e.in.Buffered())
 	if len(stray) == 0 {
-		b := make([]byte, e.cfg.Limits.LogText)
-		n, err := takeNow(e.process.stdout, b)
+		n, err := takeNow(e.process.stdout, e.stray)
 		if errors.Is(err, errNothing) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", errEnded, err)
 		}
-		stray = b[:n]
+		stray = e.stray[:n]
 	}
 	return fmt.Errorf("%w: %q", errStray, clip(string(stray), e.cfg.Limits.LogText))
 }

@@ -141,8 +141,9 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 		select {
 		case t := <-l.b.turns:
 			l.state.Store(playing)
+			before := e.replies
 			err = l.play(e, t)
-			if e.replies > 0 && e.replies%l.b.cfg.Limits.EngineMoves == 0 && l.coming == nil {
+			if e.replies > before && e.replies%l.b.cfg.Limits.EngineMoves == 0 && l.coming == nil {
 				l.prepare(ctx, causeRecycle)
 			}
 		case <-e.process.exited:
@@ -333,11 +334,11 @@ func (l *lane) bury(cause string, e *engine, err error) {
 	l.report(cause, err, status, said, "pid", e.process.pid, "lived", time.Since(e.born))
 }
 
-// report logs a failure; one that repeats itself is logged once, but not that of an
-// engine that somebody has asked for.
+// report logs a failure. One that repeats itself is logged once; that of a newcomer,
+// which is started aside and not in a loop, is always logged.
 func (l *lane) report(cause string, err error, status, stderr string, more ...any) {
 	level := slog.LevelWarn
-	if cause != causeSwap {
+	if cause != causeSwap && cause != causeRecycle {
 		said := err.Error() + "; " + status
 		if said == l.last {
 			level = slog.LevelDebug

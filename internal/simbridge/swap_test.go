@@ -95,6 +95,34 @@ func TestSwapToABrokenEngine(t *testing.T) {
 	eventually(t, "a good engine takes over", func() bool { return s.played(say("pid")) != first })
 }
 
+// A newcomer that fails while the old engine plays and ends: both are logged, from
+// two goroutines.
+func TestRecycleToABrokenEngine(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "engine")
+	if err := os.Symlink(self, path); err != nil {
+		t.Fatal(err)
+	}
+	s := runBridge(t, []string{path}, "", func(lim *limits.Limits) { lim.EngineMoves = 1 })
+	eventually(t, "it is up", func() bool { return s.Status().Up == 1 })
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // each asks for a newcomer, which there is not
+		s.played(say("move"))
+	}
+	s.failed(say("crash"), ErrEngineFailed)
+	eventually(t, "the log says that the old one stayed", func() bool {
+		return strings.Contains(s.log.String(), "the old one stays")
+	})
+	if s.Status().Starts[causeRecycle] == 0 {
+		t.Error("no newcomer was started")
+	}
+}
+
 // An engine that dies while the new one is on its way is followed by that one.
 func TestEngineDiesDuringASwap(t *testing.T) {
 	s := onStage(t, "", nil)
