@@ -130,7 +130,7 @@ func startProcess(cfg *Config) (*process, error) {
 	p := &process{
 		stdin:  ours[0],
 		stdout: ours[1],
-		stderr: newStderrLog(cfg, ours[2]),
+		stderr: &stderrLog{file: ours[2]},
 		exited: make(chan struct{}),
 	}
 	var mu sync.Mutex

@@ -18,19 +18,13 @@ import (
 // why the engine ended.
 type stderrLog struct {
 	file *os.File
-	done chan struct{} // closed when all has been read
 
 	mu   sync.Mutex
 	tail []byte // the last bytes
 }
 
-func newStderrLog(cfg *Config, file *os.File) *stderrLog {
-	return &stderrLog{file: file, done: make(chan struct{})}
-}
-
 // read returns at the end of the stream.
 func (s *stderrLog) read(cfg *Config, log *slog.Logger) {
-	defer close(s.done)
 	defer s.file.Close()
 	lim := &cfg.Limits
 	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: lim.StderrPerSec, Burst: lim.StderrBurst, Clients: 1})
@@ -56,6 +50,9 @@ func (s *stderrLog) read(cfg *Config, log *slog.Logger) {
 		if err != nil && !inLine {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
 				log.Warn("engine's stderr ended", "err", err)
+			}
+			if dropped > 0 {
+				log.Info("engine said more", "dropped", dropped)
 			}
 			return
 		}
