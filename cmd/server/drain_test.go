@@ -20,6 +20,11 @@ func TestNoEngineOutlivesAKilledServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(said)
 	}
+	t.Cleanup(func() { // nothing is left spinning even if this fails
+		if !gone(pid) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
 	go s.say("192.0.2.2", "spin") // reads no end of input
 	eventually(t, "the engine spins", func() bool {
 		a := s.get("/api/health")
