@@ -9,7 +9,7 @@ import "embed"
 
 // Files is the game page. index.html answers "/"; everything else is an asset.
 //
-//go:embed *.html *.css *.js *.svg *.webmanifest
+//go:embed *.html *.css *.js *.svg *.png *.webmanifest
 var Files embed.FS
 
 // Calculator is the template of the calculator's page, which is made anew for

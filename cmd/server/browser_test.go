@@ -178,12 +178,12 @@ func testForeignState(t *testing.T, p *player) {
 	p.types("港へ行く")
 	before := p.shown()
 	p.enters()
-	for _, answer := range []string{"cancel", "restart"} {
+	for _, answer := range []string{"no", "yes"} {
 		p.told("この記録は今の版では読めません。")
 		if got := p.shown(); got != before || !js[bool](p, `at("#notice-kept").checkVisibility()`) {
 			t.Errorf("after the refusal: %+v\nwant %+v, and that it says so", got, before)
 		}
-		p.clicks(`at("#notice-restart")`, 1)
+		p.clicks(`at("#notice [data-restart]")`, 1)
 		p.clicks(`at("#ask [value=`+answer+`]")`, 1)
 		p.settles()
 	}
@@ -224,7 +224,9 @@ func testWidths(t *testing.T, p *player) {
 	p.types(strings.Repeat("w", 200))
 	p.plays(p.enters)
 	fits("the story")
-	p.clicks(`at("#restart")`, 1)
+	p.clicks(`at("#menu-open")`, 1)
+	fits("the menu")
+	p.clicks(`at("#menu [data-restart]")`, 1)
 	fits("the question")
 }
 
@@ -275,7 +277,7 @@ func testKeyboard(t *testing.T, p *player) {
 			stops = append(stops, stop.Name)
 		}
 	}
-	want := []string{"send", "skip", "restart", "時刻表を見る", "港へ", "食堂へ", "灯台の丘へ", "box"}
+	want := []string{"send", "menu-open", "skip", "時刻表を見る", "港へ", "食堂へ", "灯台の丘へ", "box"}
 	if !slices.Equal(stops, want) {
 		t.Errorf("Tab goes from the box to %q, want %q", stops, want)
 	}
