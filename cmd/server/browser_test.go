@@ -46,7 +46,7 @@ func testButtons(t *testing.T, p *player) {
 		}
 		p.plays(func() { p.clicks(button(label), 1) })
 	}
-	if !strings.Contains(p.shown().Story, "終わり「霧の鐘」") || !js[bool](p, `at("#ending").checkVisibility() && at("#offers").hidden`) {
+	if !strings.Contains(p.shown().Story, "終わり「霧の鐘」") || !js[bool](p, `at("#ending").checkVisibility() && at("#choices").hidden && at("#places").hidden`) {
 		t.Errorf("no ending: %q", p.shown().Story)
 	}
 }
