@@ -86,7 +86,7 @@ class Game {
     const browserId = this.record?.browserId ?? `b-${shelf.randomId()}`;
     return this.#send('/api/new', { browserId }, (reply) => {
       const turn = { echo: '', text: textOf(reply), typed: false };
-      this.replace({ format: shelf.FORMAT, browserId, state: reply.state, ...shelf.offersOf(reply), first: 0, turns: [turn], undo: [], draft: '' });
+      this.replace({ format: shelf.FORMAT, browserId, state: reply.state, ...shelf.offersOf(reply), first: 0, turns: [turn], undo: [] });
       return turn;
     });
   }
@@ -105,7 +105,6 @@ class Game {
         ...shelf.offersOf(reply),
         state: reply.state === undefined ? state : reply.state,
         undo: [...record.undo, before].slice(-shelf.MAX_UNDO),
-        draft: '',
       };
       this.save();
       if (!this.torn) shelf.forget();
@@ -141,13 +140,6 @@ class Game {
   abandon() {
     this.#flight?.abort();
     this.#flight = null;
-  }
-
-  // keepDraft saves what stands in the box.
-  keepDraft(draft) {
-    if (this.record === null || this.record.draft === draft) return;
-    this.record.draft = draft;
-    this.save();
   }
 
   save() {
@@ -244,6 +236,7 @@ function play(move, button) {
   carry(game.play(move), (turn) => {
     // What was typed while the reply was on its way is a new draft.
     if (move.inBox === box.value) box.value = '';
+    shelf.keepDraft(box.value);
     recall.end();
     const follow = atEnd();
     const shown = showTurn(turn, game.record.first + game.record.turns.length - 1);
@@ -320,15 +313,20 @@ function showGame() {
   loadMenu().catch(() => {}); // whoever asks for it will hear of that
 }
 
+// showAt shows the game from its last turn on.
+function showAt() {
+  showGame();
+  scrollTo(0, turns.lastElementChild.getBoundingClientRect().top + scrollY - viewTop());
+  if (!touch.matches) focusOn(form.hidden ? element('again') : box);
+}
+
 // showReplaced shows a game that the reader has put in another one's place.
 export function showReplaced() {
   showBusy();
   quiet();
-  box.value = game.record.draft;
   recall.end();
-  showGame();
+  showAt();
   showSaving();
-  scrollTo(0, document.body.scrollHeight);
 }
 
 // linkIcons lets the page be kept as an app. Only who plays wants that, so the
@@ -668,9 +666,10 @@ addEventListener('storage', (event) => {
 // Coming and going.
 
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden) game.keepDraft(box.value);
+  if (document.hidden) shelf.keepDraft(box.value);
 });
 addEventListener('pagehide', () => {
+  shelf.keepDraft(box.value);
   game.abandon();
   showBusy();
 });
@@ -693,10 +692,8 @@ function takeUp() {
     start.hidden = false;
     return;
   }
-  box.value = game.record.draft;
-  showGame();
-  scrollTo(0, turns.lastElementChild.getBoundingClientRect().top + scrollY - viewTop());
-  if (!touch.matches) focusOn(box);
+  box.value = shelf.draft();
+  showAt();
 }
 
 history.scrollRestoration = 'manual';

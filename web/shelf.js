@@ -1,5 +1,5 @@
 // What this browser keeps for us: how the reader wants the page to look, the game,
-// the game before it, and three slots. Nothing else touches storage, and no key
+// the game before it, three slots, and what stands in the box. Nothing else touches storage, and no key
 // but ours is read or written.
 //
 // It runs before the first paint, so that the reader's own theme is there from the
@@ -10,6 +10,7 @@ const shelf = (() => {
   const GAME = 'kiribashiri';
   const PREVIOUS = 'kiribashiri.previous';
   const READER = 'kiribashiri.reader';
+  const DRAFT = 'kiribashiri.draft'; // of this tab alone
   const SLOTS = ['kiribashiri.slot.1', 'kiribashiri.slot.2', 'kiribashiri.slot.3'];
 
   const FORMAT = 1; // of a save; one of another format is kept, not read
@@ -82,7 +83,7 @@ const shelf = (() => {
   });
 
   // The game. A record is
-  // { format, browserId, state, place, choices, places, end, first, turns, undo, draft }:
+  // { format, browserId, state, place, choices, places, end, first, turns, undo }:
   // state is the engine's and never looked into; turns is [{ echo, text, typed }],
   // first the number of the oldest that is kept (0 is the opening), and undo what
   // stood before each of the last moves, the oldest first. A save is a record with
@@ -165,6 +166,24 @@ const shelf = (() => {
     return toRecord(parse(old));
   }
 
+  // What stands in the box is this tab's alone: it is no part of the story.
+
+  function draft() {
+    try {
+      return sessionStorage.getItem(DRAFT) ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  function keepDraft(text) {
+    try {
+      sessionStorage.setItem(DRAFT, text);
+    } catch {
+      // It was not sent, and the story does not depend on it.
+    }
+  }
+
   // Three slots, each with a record and the name that the reader gave it.
 
   function slots() {
@@ -186,15 +205,14 @@ const shelf = (() => {
   // toRecord makes a record of what was parsed, or null if it is none.
   function toRecord(save) {
     if (!isObject(save) || save.format !== FORMAT) return null;
-    const { browserId, state, first, turns, undo = [], draft } = save;
-    const whole = typeof browserId === 'string' && Number.isInteger(first) && first >= 0 && typeof draft === 'string' &&
+    const { browserId, state, first, turns, undo = [] } = save;
+    const whole = typeof browserId === 'string' && Number.isInteger(first) && first >= 0 &&
       Array.isArray(turns) && turns.length > 0 && turns.every(isTurn) && Array.isArray(undo) && undo.every(isObject);
     if (!whole) return null;
     return {
       format: FORMAT, browserId, state, ...offersOf(save), first,
       turns: turns.map(({ echo, text, typed }) => ({ echo, text, typed: typed === true })),
       undo: undo.slice(-MAX_UNDO).map((before) => ({ state: before.state, ...offersOf(before) })),
-      draft,
     };
   }
 
@@ -242,7 +260,7 @@ const shelf = (() => {
   return {
     GAME, FORMAT, MAX_UNDO,
     get reader() { return { ...reader }; }, keepReader,
-    read, stored, changed, write, setAside, previous, forget, takeBack, slots, fillSlot, emptySlot,
+    read, stored, changed, write, setAside, previous, forget, takeBack, draft, keepDraft, slots, fillSlot, emptySlot,
     toRecord, offersOf, latest, parse, isObject, randomId,
   };
 })();

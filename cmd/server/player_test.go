@@ -170,7 +170,7 @@ func (p *player) shown() shown {
 	p.t.Helper()
 	return js[shown](p, `({
 		box: at("#box").value, place: at("#place").innerText, title: document.title, story: at("#turns").innerText,
-		offers: at("#offers").innerText, save: JSON.stringify({...saved(), draft: "", revision: 0, tab: "", time: 0}),
+		offers: at("#offers").innerText, save: JSON.stringify({...saved(), revision: 0, tab: "", time: 0}),
 	})`)
 }
 
