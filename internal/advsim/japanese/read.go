@@ -1,0 +1,430 @@
+package japanese
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
+
+// Read makes out what is meant by text, said at the place of that ID. Possible
+// tells, by index into the acts, what can be done here and now; nil means
+// nothing can. In doubt the meaning is Unclear.
+func (r *Reader) Read(text, at string, possible func(act int) bool) Meaning {
+	if utf8.RuneCountInString(text) > MaxChars {
+		return Meaning{}
+	}
+	folded := []rune(fold(text))
+	if len(folded) > MaxChars {
+		return Meaning{} // a single code point may stand for many
+	}
+	bare := Fold(text)
+	if bare == "" {
+		return Meaning{Sense: Silence}
+	}
+	if possible == nil {
+		possible = func(int) bool { return false }
+	}
+	if i := r.verbatim(bare, possible); i >= 0 {
+		return Meaning{Sense: Do, Act: i}
+	}
+
+	tokens, known := r.words.split(folded, false)
+	if !known && len(folded) <= misspeltChars {
+		tokens, _ = r.words.split(folded, true)
+	}
+	q := question{r: r, at: at, possible: possible, sentence: r.parse(tokens)}
+	m := q.answer()
+	if m.Sense == Unclear && len(m.Maybe) == 0 {
+		m.Maybe = q.guesses()
+	}
+	return m
+}
+
+// verbatim returns the act that is put just so, by its label rather than by a
+// phrase, -1 if there is none.
+func (r *Reader) verbatim(text string, possible func(act int) bool) int {
+	for i := range r.acts {
+		if possible(i) && r.acts[i].label == text {
+			return i
+		}
+	}
+	found := -1
+	for i := range r.acts {
+		if possible(i) && slices.Contains(r.acts[i].text, text) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+// A question is one sentence to be made out.
+type question struct {
+	r        *Reader
+	at       string
+	possible func(act int) bool
+	sentence
+}
+
+func (q *question) answer() Meaning {
+	if len(q.clauses) == 0 {
+		return q.answerWithoutClause()
+	}
+	main := &q.clauses[len(q.clauses)-1]
+	q.settle(main)
+	talks := slices.Contains(kin[0], main.does()) && q.namesPerson()
+	switch {
+	case q.plea && !talks:
+		return Meaning{Sense: Help}
+	case q.no || main.deed == quits && main.sign&negated == 0:
+		return Meaning{Sense: Refused}
+	case q.carried && main.sign&negated == 0, main.deed == takes && main.sign&ongoing != 0 && main.asks && len(main.nouns) == 0:
+		return Meaning{Sense: Carried}
+	case main.sign&negated != 0:
+		return Meaning{Sense: Refused}
+	case q.iffy || slices.ContainsFunc(q.clauses, func(c clause) bool { return c.sign&supposed != 0 }):
+		return Meaning{Sense: Supposed}
+	case !q.isMove(main) || q.unknown*3 > q.letters:
+		return Meaning{}
+	}
+	if main.sight && len(main.nouns) == 0 && len(main.runs) == 0 && (main.deed == noDeed || kinOf(main.deed, looks) || main.asks) {
+		return Meaning{Sense: Look}
+	}
+	return q.meaning()
+}
+
+func (q *question) answerWithoutClause() Meaning {
+	switch {
+	case q.plea:
+		return Meaning{Sense: Help}
+	case q.carried:
+		return Meaning{Sense: Carried}
+	case q.no:
+		return Meaning{Sense: Refused}
+	case q.iffy:
+		return Meaning{Sense: Supposed}
+	}
+	return Meaning{Sense: Silence}
+}
+
+// settle takes signs for what they mean together.
+func (q *question) settle(c *clause) {
+	question := c.asks || c.sign&asks != 0 || q.mark
+	switch {
+	case c.sign&begged != 0:
+		c.sign &^= negated | possible // 「教えてくれない？」
+	case c.deed == receives && c.sign&possible != 0 && (question || c.sign&invited != 0):
+		c.sign &^= negated | possible // 「もらえますか」
+	case c.deed == receives && question:
+		c.sign &^= negated
+	case c.deed == knows && question:
+		c.sign &^= negated | ongoing | asks
+		c.asks, c.other = false, false // 「船長は何か知っていますか」
+		c.about = true
+	case c.deed == noDeed && c.about && question:
+		c.asks = false // 「霧って何？」
+		c.sign &^= asks
+		q.mark = false
+	}
+}
+
+// isMove reports whether a clause says what the player wants to do, not what
+// is, was, may be, or what others do.
+func (q *question) isMove(c *clause) bool {
+	switch {
+	case c.other, c.sign&past != 0, c.sign&ongoing != 0:
+		return false
+	case c.sign&possible != 0:
+		return false
+	case c.subject && c.sign&wanted == 0:
+		return false
+	case c.sight && c.asks:
+		return true
+	case c.sign&(wanted|begged|invited|duty) != 0 || endsInTe(c.text) || c.deed == receives:
+		return true
+	case c.sign&asks != 0 || c.asks && c.deed != inquires && c.deed != tells && c.deed != looks:
+		return c.deed == knows
+	case q.mark && c.deed != noDeed && c.deed != knows:
+		return false
+	}
+	return true
+}
+
+func (q *question) namesPerson() bool {
+	for _, c := range q.clauses {
+		for _, m := range c.nouns {
+			if q.r.nouns[m.noun].Kind == Person {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// meaning compares the sentence with the acts and the ways.
+func (q *question) meaning() Meaning {
+	clauses := slices.DeleteFunc(slices.Clone(q.clauses), func(c clause) bool { return c.link == since })
+	if len(clauses) == 0 {
+		clauses = q.clauses
+	}
+	if n := len(clauses); n > 1 {
+		if clauses[n-2].link == inOrderTo && moves(clauses[n-1].deed) {
+			return q.purpose(clauses)
+		}
+		if q.severalMeant(clauses) {
+			return Meaning{Sense: TooMuch}
+		}
+		if slices.ContainsFunc(clauses[:n-1], func(c clause) bool { return c.sign&negated != 0 || c.deed == quits }) {
+			return Meaning{}
+		}
+	}
+	return q.meant(clauses)
+}
+
+// severalMeant reports whether clauses ask for different things by themselves.
+func (q *question) severalMeant(clauses []clause) bool {
+	var first Meaning
+	for i, c := range clauses {
+		if c.deed == noDeed || i < len(clauses)-1 && q.isManner(&c, &clauses[len(clauses)-1]) {
+			continue
+		}
+		m := q.meant([]clause{c})
+		if m.Sense != Do && m.Sense != Go && m.Sense != GoBack && m.Sense != Elsewhere {
+			continue
+		}
+		if first.Sense == Unclear {
+			first = m
+		} else if first.Sense != m.Sense || first.Act != m.Act || first.Place != m.Place {
+			return true
+		}
+	}
+	return false
+}
+
+// onTheWay reports whether what is done before going only belongs to it.
+func (q *question) onTheWay(clauses []clause) bool {
+	main := &clauses[len(clauses)-1]
+	for i := range clauses[:len(clauses)-1] {
+		if c := &clauses[i]; !q.isManner(c, main) || c.deed == takes && len(main.nouns) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isManner reports whether a clause only says how the main one is done:
+// 「歩いて行く」「ランタンを持って行く」「声をかけて聞く」.
+func (q *question) isManner(c, main *clause) bool {
+	switch {
+	case moves(main.deed):
+		return moves(c.deed) || c.deed == takes
+	case c.deed == greets:
+		return slices.Contains(kin[0], main.deed)
+	case c.deed == looks || c.deed == goes:
+		return len(c.nouns) == 0
+	}
+	return c.deed == main.deed && (len(c.nouns) == 0 || len(main.nouns) == 0)
+}
+
+// purpose makes out 「…を見に行く」: a way, or the act itself if it can be done
+// here.
+func (q *question) purpose(clauses []clause) Meaning {
+	n := len(clauses)
+	goal, going := clauses[n-2], clauses[n-1]
+	for _, m := range slices.Concat(goal.nouns, going.nouns) {
+		noun := &q.r.nouns[m.noun]
+		if noun.Kind == Place && noun.ID != q.at && (m.particle == he || m.particle == ni || m.particle == made) {
+			return Meaning{Sense: Go, Place: noun.ID}
+		}
+	}
+	goal.link = unlinked
+	if !moves(goal.deed) {
+		if m := q.meant([]clause{goal}); m.Sense == Do {
+			return m
+		}
+	}
+	going.nouns = slices.Concat(goal.nouns, going.nouns)
+	going.runs = slices.Concat(goal.runs, going.runs)
+	return q.way(&going)
+}
+
+// meant compares clauses, taken together, with the acts and the ways.
+func (q *question) meant(clauses []clause) Meaning {
+	main := &clauses[len(clauses)-1]
+	u := q.r.toPhrase(clauses, q.at)
+	q.ask(&u, main)
+	q.claim(&u)
+
+	here := q.best(&u, q.possible)
+	if here.fit >= sure && here.fit >= here.second+clearly {
+		return Meaning{Sense: Do, Act: here.act}
+	}
+	if here.fit >= sure {
+		return Meaning{Maybe: []Meaning{{Sense: Do, Act: here.act}, {Sense: Do, Act: here.secondAct}}}
+	}
+	if moves(main.deed) && !q.onTheWay(clauses) {
+		return Meaning{}
+	}
+	way := main
+	if len(clauses) > 1 && !moves(main.deed) {
+		way = &clause{deed: main.deed, nouns: mentions(clauses), runs: u.runs}
+	}
+	if m := q.way(way); m.Sense != Unclear {
+		return m
+	}
+	if len(u.nouns)+len(u.loose) > 0 {
+		if other := q.best(&u, func(act int) bool { return !q.possible(act) }); other.fit >= sure {
+			return Meaning{Sense: Elsewhere, Act: other.act}
+		}
+	}
+	if kinOf(main.deed, looks) && len(u.runs) == 0 {
+		// Whatever there is to see here, the place's description tells of it.
+		return Meaning{Sense: Look}
+	}
+	return Meaning{}
+}
+
+// ask takes a question that is put to somebody, 「船長、霧はいつ晴れる？」, and
+// a call, 「すみません、船長」, for what they are.
+func (q *question) ask(u *phrase, main *clause) {
+	if len(u.deeds) == 0 && q.call && len(u.nouns) == 1 && q.r.nouns[u.nouns[0]].Kind == Person {
+		u.deeds = []deed{greets}
+	}
+}
+
+// claim finds which numbers and manners make a difference here, for 「三回打つ」
+// is not just 「打つ」 where there is an act for it, and which tools are meant
+// for such a thing.
+func (q *question) claim(u *phrase) {
+	for i := range q.r.acts {
+		if !q.possible(i) {
+			continue
+		}
+		for j := range q.r.acts[i].says {
+			e := &q.r.acts[i].says[j]
+			if deedScore(u, e) == 0 {
+				continue
+			}
+			for _, g := range e.groups {
+				if slices.Contains(u.groups, g) {
+					u.claimed = unite(u.claimed, []string{g})
+				}
+			}
+			for _, n := range e.nouns {
+				if slices.Contains(u.tools, n) {
+					u.proper = unite(u.proper, []int{n})
+				}
+			}
+		}
+	}
+}
+
+func mentions(clauses []clause) []mention {
+	var all []mention
+	for _, c := range clauses {
+		all = append(all, c.nouns...)
+	}
+	return all
+}
+
+// A contest is which acts fit best.
+type contest struct {
+	act, fit          int
+	secondAct, second int
+}
+
+// best finds the two acts that fit best, the first of several.
+func (q *question) best(u *phrase, may func(act int) bool) contest {
+	c := contest{act: -1, secondAct: -1}
+	for i := range q.r.acts {
+		if !may(i) {
+			continue
+		}
+		fit, _ := q.r.score(u, i)
+		switch {
+		case fit > c.fit:
+			c = contest{i, fit, c.act, c.fit}
+		case fit > c.second:
+			c.secondAct, c.second = i, fit
+		}
+	}
+	return c
+}
+
+// way makes out where a clause leads.
+func (q *question) way(c *clause) Meaning {
+	for _, got := range c.runs {
+		if got.particle != noParticle && got.particle != to && got.particle != no {
+			return Meaning{}
+		}
+	}
+	if c.deed != noDeed && !moves(c.deed) {
+		return Meaning{}
+	}
+	to, people, others := "", 0, 0
+	for _, m := range c.nouns {
+		place := q.r.at(m.noun)
+		switch {
+		case m.particle == kara, c.deed == leaves && place == q.at && m.particle == wo:
+			continue
+		case q.r.nouns[m.noun].Kind == Person:
+			people++
+		case q.r.nouns[m.noun].Kind == Thing && c.deed == noDeed:
+			return Meaning{}
+		default:
+			others++
+		}
+		if place != "" && to != "" && place != to {
+			return Meaning{}
+		}
+		to = cmp.Or(place, to)
+	}
+	switch {
+	case people > 0 && (others > 0 || people > 1 || c.deed == noDeed && !c.aspect):
+		return Meaning{}
+	case c.deed == noDeed && (c.about || c.asks || q.mark):
+		return Meaning{}
+	case to != "":
+		return Meaning{Sense: Go, Place: to}
+	case others > 0:
+		return Meaning{}
+	case c.deed == leaves, c.outside:
+		return Meaning{Sense: GoBack}
+	case moves(c.deed):
+		return Meaning{Sense: GoOn}
+	}
+	return Meaning{}
+}
+
+// guesses are the acts that a sentence in doubt may have meant.
+func (q *question) guesses() []Meaning {
+	if len(q.clauses) == 0 || q.unknown*2 > q.letters {
+		return nil
+	}
+	type guess struct{ act, points int }
+	var all []guess
+	u := q.r.toPhrase(q.clauses, q.at)
+	if len(u.nouns)+len(u.loose) == 0 {
+		return nil
+	}
+	for i := range q.r.acts {
+		if q.possible(i) {
+			fit, doubtful := q.r.score(&u, i)
+			if points := max(fit, doubtful); points >= perhaps {
+				all = append(all, guess{i, points})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b guess) int { return b.points - a.points })
+	var maybe []Meaning
+	for _, g := range all[:min(len(all), 2)] {
+		maybe = append(maybe, Meaning{Sense: Do, Act: g.act})
+	}
+	return maybe
+}
+
+func kinOf(a, b deed) bool { return likeness(a, b) > 0 }
+
+func moves(d deed) bool { return d == goes || d == leaves }
