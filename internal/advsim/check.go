@@ -79,9 +79,9 @@ func (c *checker) comes(at source, e event) bool {
 }
 
 func (c *checker) ways() {
-	for _, p := range c.story.places {
+	for _, p := range c.places {
 		for _, way := range p.ways {
-			if !slices.Contains(c.story.place(way).ways, p.id) {
+			if !slices.Contains(c.place(way).ways, p.id) {
 				c.add(p.source, "a way leads from %q to %q, but none leads back", p.id, way)
 			}
 		}
@@ -96,8 +96,8 @@ func (c *checker) ways() {
 
 // reachPlaces looks for places that nobody can get to.
 func (c *checker) reachPlaces() {
-	c.reached = make([]bool, len(c.story.places))
-	for i, p := range c.story.places {
+	c.reached = make([]bool, len(c.places))
+	for i, p := range c.places {
 		if c.reached[i] = c.comes(p.source, event{at: i}); !c.reached[i] {
 			c.add(p.source, "place %q cannot be reached", p.id)
 		}
@@ -112,7 +112,7 @@ func (c *checker) labels() {
 				c.add(a.source, "act %q has the same label as %q (%s, line %d), and both are at one place", a.id, b.id, b.file, b.line)
 			}
 		}
-		for _, p := range c.story.places {
+		for _, p := range c.places {
 			if japanese.Fold(a.label) == japanese.Fold(p.button) {
 				c.add(a.source, "act %q has the label of the way to %q", a.id, p.id)
 			}
@@ -140,7 +140,7 @@ func (c *checker) names() {
 			}
 		}
 	}
-	for _, p := range c.story.places {
+	for _, p := range c.places {
 		give(p.source, p.id, append([]string{p.name}, p.names...)...)
 	}
 	for _, p := range c.people {
@@ -155,7 +155,7 @@ func (c *checker) names() {
 // names that the reader takes for something else.
 func (c *checker) words() {
 	reader := newReader(c.story)
-	for _, here := range c.story.places {
+	for _, here := range c.places {
 		read := func(text string) japanese.Meaning {
 			return reader.Read(text, here.id, func(act int) bool { return c.acts[act].isAt(here.id) })
 		}
@@ -170,7 +170,7 @@ func (c *checker) words() {
 			}
 		}
 		for _, to := range here.ways {
-			p := c.story.place(to)
+			p := c.place(to)
 			if m := read(p.name); m.Sense != japanese.Go || m.Place != to {
 				c.add(p.source, "「%s」 means the way to %q, but at %q it is taken for %s", p.name, to, here.id, c.meant(m))
 			}
@@ -208,7 +208,7 @@ func (c *checker) passages() {
 			}
 		}
 	}
-	for i, p := range c.story.places {
+	for i, p := range c.places {
 		if !c.reached[i] {
 			continue
 		}

@@ -1,19 +1,28 @@
 package advsim
 
 import (
+	"sync"
+
 	"kiribashiri/internal/advsim/japanese"
 )
 
 // An engine plays one story. It is never changed once made.
 type engine struct {
-	story  *story
-	world  *world
-	reader *japanese.Reader
+	story *story
+	world *world
+
+	// The reader takes longer to make than all the rest, so it is made when it is
+	// first asked for.
+	reader func() *japanese.Reader
 }
 
 // newEngine returns an engine for a story that load found no mistake in.
 func newEngine(s *story) *engine {
-	return &engine{story: s, world: newWorld(s), reader: newReader(s)}
+	return &engine{
+		story:  s,
+		world:  newWorld(s),
+		reader: sync.OnceValue(func() *japanese.Reader { return newReader(s) }),
+	}
 }
 
 // newReader returns a reader of what players of a story write.
@@ -64,7 +73,7 @@ func (e *engine) play(s state, kind, input string) outcome {
 		if e.story.place(input) != nil {
 			return e.walk(s, input)
 		}
-		if m := e.reader.Read(input, s.place, nil); m.Sense == japanese.Go {
+		if m := e.reader().Read(input, s.place, nil); m.Sense == japanese.Go {
 			return e.walk(s, m.Place)
 		}
 		return outcome{s, e.noSuchPlace(s)}
@@ -72,7 +81,7 @@ func (e *engine) play(s state, kind, input string) outcome {
 	if to := e.pressed(s, input); to != "" {
 		return e.walk(s, to)
 	}
-	m := e.reader.Read(input, s.place, func(act int) bool { return e.possible(s, act) })
+	m := e.reader().Read(input, s.place, func(act int) bool { return e.possible(s, act) })
 	switch m.Sense {
 	case japanese.Do:
 		return e.do(s, &e.story.acts[m.Act])

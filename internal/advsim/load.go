@@ -126,7 +126,7 @@ func (l *loader) read(name string, content []byte) {
 	if err := yaml.Load(content, &root); err != nil {
 		at, text := source{file: name}, err.Error()
 		if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-			at.line, text = e.Mark.Line, e.Message
+			at.line, text = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
 			if e.ContextMsg != "" {
 				text = fmt.Sprintf("%s from line %d on: %s", e.ContextMsg, e.ContextMark.Line, text)
 			}

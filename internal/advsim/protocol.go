@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +25,12 @@ const (
 // serve answers every line of r with one line on w, in order, each written out
 // before the next is read. It returns nil when r has ended.
 func (e *engine) serve(r io.Reader, w io.Writer) error {
+	// The first lines, a ping and a new game, need no reader: it is made beside
+	// them, so that the first sentence need not wait for it either.
+	var making sync.WaitGroup
+	making.Go(func() { e.reader() })
+	defer making.Wait()
+
 	lines := bufio.NewReader(r)
 	for {
 		line, tooLong, err := readLine(lines)

@@ -16,10 +16,10 @@ import "slices"
 //
 // All three searches below are exact as long as they end within their bound.
 
-// most is how many sets of flags a search looks at before it gives up.
+// How many sets of flags a search looks at before it gives up.
 const (
 	mostInCheck = 100_000
-	mostInMove  = 500 // a move's share of a millisecond
+	mostInMove  = 500 // a move's share of a millisecond; Shiranari's look at some twenty
 )
 
 // mostOpen is of how many flags of one act alwaysEnds tries all subsets.
@@ -36,19 +36,19 @@ type event struct {
 	ends  string // id of the ending
 }
 
-const anywhere = -1
+const anywhere = -1 // what placeIndex returns of an act without a place
 
 // A world is a story as searches see it.
 type world struct {
-	places []place
-	ways   [][]int // by index of the place
-	start  int
+	story  *story
+	start  int     // index of the place
+	ways   [][]int // by index of the place: those of its ways
 	events []event // those that set a flag and let the story go on
 	ends   []event
 }
 
 func newWorld(s *story) *world {
-	w := &world{places: s.places, start: s.placeIndex(s.start)}
+	w := &world{story: s, start: s.placeIndex(s.start)}
 	for _, p := range s.places {
 		var ways []int
 		for _, id := range p.ways {
@@ -69,12 +69,6 @@ func newWorld(s *story) *world {
 	return w
 }
 
-// placeIndex returns where the place of that id stands in s.places; anywhere if
-// id is empty.
-func (s *story) placeIndex(id string) int {
-	return slices.IndexFunc(s.places, func(p place) bool { return p.id == id })
-}
-
 // event returns the nth telling of an act as an event.
 func (a *act) event(s *story, n int) event {
 	t := a.tellings[n]
@@ -87,11 +81,11 @@ func (a *act) event(s *story, n int) event {
 
 // open returns, by index, the places where a player who has these flags can be.
 func (w *world) open(have flags) []bool {
-	open := make([]bool, len(w.places))
+	open := make([]bool, len(w.story.places))
 	open[w.start] = true
 	for queue := []int{w.start}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range w.ways[queue[0]] {
-			if !open[next] && have.cover(w.places[next].needs) {
+			if !open[next] && have.cover(w.story.places[next].needs) {
 				open[next] = true
 				queue = append(queue, next)
 			}
@@ -103,14 +97,13 @@ func (w *world) open(have flags) []bool {
 // way returns the shortest way between two places, the first place excepted: an
 // open one if there is one, otherwise one that is closed somewhere.
 func (w *world) way(from, to string, have flags) []*place {
-	index := func(id string) int { return slices.IndexFunc(w.places, func(p place) bool { return p.id == id }) }
-	start, end := index(from), index(to)
+	start, end := w.story.placeIndex(from), w.story.placeIndex(to)
 	for _, onlyOpen := range []bool{true, false} {
-		before := make([]int, len(w.places)) // on the shortest way there, counted from 1
+		before := make([]int, len(w.story.places)) // on the shortest way there, counted from 1
 		before[start] = start + 1
 		for queue := []int{start}; len(queue) > 0 && before[end] == 0; queue = queue[1:] {
 			for _, next := range w.ways[queue[0]] {
-				if before[next] == 0 && (!onlyOpen || have.cover(w.places[next].needs)) {
+				if before[next] == 0 && (!onlyOpen || have.cover(w.story.places[next].needs)) {
 					before[next] = queue[0] + 1
 					queue = append(queue, next)
 				}
@@ -121,7 +114,7 @@ func (w *world) way(from, to string, have flags) []*place {
 		}
 		var way []*place
 		for at := end; at != start; at = before[at] - 1 {
-			way = append(way, &w.places[at])
+			way = append(way, &w.story.places[at])
 		}
 		slices.Reverse(way)
 		return way
@@ -162,31 +155,36 @@ const (
 	found
 )
 
-// explore goes through the sets of flags that players come to have, as many as
-// it takes, of those allowed: it calls visit with each and with what can be set
-// next, until one is found or it has looked at most sets. It passes over sets
-// that make no difference to whether wanted comes about, nor, if lasting, to
-// which flags players have when nothing more can be set.
-func (w *world) explore(allowed flags, wanted *event, lasting bool, most int, visit func(have, next flags) verdict) (isFound, gaveUp bool) {
+// A search is for a set of flags that some player has.
+type search struct {
+	among   flags  // only these are set
+	wanted  *event // sets that make no difference to whether it can come are passed over
+	lasting bool   // those that make none to which flags can be had in the end are, too
+	most    int    // how many sets it looks at before it gives up
+}
+
+// explore calls visit with the sets of flags that players come to have, and with
+// what can be set next, until one is found.
+func (w *world) explore(s search, visit func(have, next flags) verdict) (isFound, gaveUp bool) {
 	seen := map[flags]bool{0: true}
 	for stack := []flags{0}; len(stack) > 0; {
 		have := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		open := w.open(have)
 		var next, lasts, harmful flags
-		if wanted != nil {
-			harmful, _ = wanted.harmedBy(have, 0)
+		if s.wanted != nil {
+			harmful, _ = s.wanted.harmedBy(have, 0)
 		}
 		for i := range w.events {
 			e := &w.events[i]
-			if e.sets&^have&allowed == 0 {
+			if e.sets&^have&s.among == 0 {
 				continue
 			}
 			harm, late := e.harmedBy(have, e.sets)
 			if late {
 				continue
 			}
-			harm &= allowed
+			harm &= s.among
 			harmful |= harm
 			if e.comes(have, open) {
 				next |= e.sets
@@ -202,7 +200,7 @@ func (w *world) explore(allowed flags, wanted *event, lasting bool, most int, vi
 			continue
 		}
 		free := next &^ harmful
-		if lasting {
+		if s.lasting {
 			free &= lasts
 		}
 		try := func(more flags) {
@@ -220,7 +218,7 @@ func (w *world) explore(allowed flags, wanted *event, lasting bool, most int, vi
 				}
 			}
 		}
-		if len(seen) > most {
+		if len(seen) > s.most {
 			return false, true
 		}
 	}
@@ -239,7 +237,7 @@ func (w *world) canCome(e event) (can, gaveUp bool) {
 		return f
 	}
 	helping := w.closure(helps(&e), helps)
-	return w.explore(helping, &e, false, mostInCheck, func(have, _ flags) verdict {
+	return w.explore(search{among: helping, wanted: &e, most: mostInCheck}, func(have, _ flags) verdict {
 		if e.comes(have, w.open(have)) {
 			return found
 		}
@@ -250,7 +248,7 @@ func (w *world) canCome(e event) (can, gaveUp bool) {
 // closure returns flags, what opens places, and with each flag all that of
 // returns for the events that set it.
 func (w *world) closure(flags flags, of func(*event) flags) flags {
-	for _, p := range w.places {
+	for _, p := range w.story.places {
 		flags |= p.needs
 	}
 	for before := ^flags; before != flags; {
@@ -268,7 +266,7 @@ func (w *world) closure(flags flags, of func(*event) flags) flags {
 // story still going on. Of a set so entangled that the search does not end it
 // says yes: no player's own state is ever refused.
 func (w *world) canHaveHappened(want flags) bool {
-	happened, gaveUp := w.explore(want, nil, false, mostInMove, func(have, _ flags) verdict {
+	happened, gaveUp := w.explore(search{among: want, most: mostInMove}, func(have, _ flags) verdict {
 		if have == want {
 			return found
 		}
@@ -303,7 +301,7 @@ func (w *world) deadEnd() (dead flags, isFound, gaveUp bool) {
 		matter |= mentioned(&w.ends[i])
 	}
 	matter = w.closure(matter, mentioned)
-	isFound, gaveUp = w.explore(matter, nil, true, mostInCheck, func(have, next flags) verdict {
+	isFound, gaveUp = w.explore(search{among: matter, lasting: true, most: mostInCheck}, func(have, next flags) verdict {
 		open := w.open(have)
 		switch {
 		case slices.ContainsFunc(w.ends, func(e event) bool { return e.comes(have, open) && w.alwaysEnds(e.act, have) }):

@@ -170,7 +170,7 @@ func TestManyFlags(t *testing.T) {
 	}
 	w := newWorld(s)
 	looked := 0
-	w.explore(^flags(0), nil, true, mostInCheck, func(_, _ flags) verdict { looked++; return goOn })
+	w.explore(search{among: ^flags(0), lasting: true, most: mostInCheck}, func(_, _ flags) verdict { looked++; return goOn })
 	if looked > 2 {
 		t.Errorf("looked at %d sets of flags", looked)
 	}

@@ -1,6 +1,7 @@
 package advsim
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -106,6 +107,39 @@ func TestAcceptedStatesAreTheReachableOnes(t *testing.T) {
 				if err := e.check(s); (err == nil) != reached[key(s)] {
 					t.Errorf("%+v: reachable %v, check says %v", s, reached[key(s)], err)
 				}
+			}
+		}
+	}
+}
+
+// Of the story that is played, no state is too entangled to be seen through: a
+// player's is accepted and one that is not any player's is refused, both after
+// looking at a small part of what a search may.
+func TestNoStateIsBeyondTheSearch(t *testing.T) {
+	e := whole(t)
+	r := rand.New(rand.NewPCG(7, 7))
+	looked := func(want flags) (isFound bool, sets int) {
+		isFound, _ = e.world.explore(search{among: want, most: mostInMove}, func(have, _ flags) verdict {
+			sets++
+			if have == want {
+				return found
+			}
+			return goOn
+		})
+		return isFound, sets
+	}
+	for range 300 {
+		steps := make([]byte, r.IntN(100))
+		for i := range steps {
+			steps[i] = byte(r.Uint32())
+		}
+		s := astray(e, steps)
+		if isFound, sets := looked(s.flags); !isFound || sets > mostInMove/5 {
+			t.Errorf("after %v: found %v after %d sets", steps, isFound, sets)
+		}
+		for bit := range e.story.flags {
+			if _, sets := looked(s.flags ^ 1<<bit); sets > mostInMove/5 {
+				t.Errorf("after %v with flag %d turned round: %d sets", steps, bit, sets)
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package advsim
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A story is all that is told, as data: see the files in shiranari. The engine
 // knows no story but the one it is given, and the story knows nothing of how it
@@ -135,12 +138,16 @@ type ending struct {
 
 // place returns the place of that id, nil if there is none.
 func (s *story) place(id string) *place {
-	for i := range s.places {
-		if s.places[i].id == id {
-			return &s.places[i]
-		}
+	if i := s.placeIndex(id); i >= 0 {
+		return &s.places[i]
 	}
 	return nil
+}
+
+// placeIndex returns where the place of that id stands in s.places, -1 if there
+// is none.
+func (s *story) placeIndex(id string) int {
+	return slices.IndexFunc(s.places, func(p place) bool { return p.id == id })
 }
 
 func (s *story) ending(id string) *ending {

@@ -147,6 +147,7 @@ func TestEmbeddedStory(t *testing.T) {
 
 func BenchmarkMove(b *testing.B) {
 	e := whole(b)
+	e.reader()
 	raw, err := json.Marshal(e.save(astray(e, []byte("a way through the evening with many things to do"))))
 	if err != nil {
 		b.Fatal(err)
