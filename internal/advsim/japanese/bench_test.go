@@ -6,7 +6,7 @@ import (
 )
 
 func BenchmarkRead(b *testing.B) {
-	r := harborReader()
+	r := theStory(b).reader(-1, 0)
 	for name, text := range map[string]string{
 		"short":    "船長に霧の話を聞く",
 		"polite":   "すみません、船長さん、霧の話を聞かせてもらえませんか？",
@@ -14,6 +14,7 @@ func BenchmarkRead(b *testing.B) {
 		"kana200":  strings.Repeat("みなとへいく", 33),
 		"kana60":   strings.Repeat("ぬへもひそ", 12),
 		"kanji200": strings.Repeat("鐘", 200),
+		"several":  "港へ行って、船長に霧の話を聞いて、番屋へ行って、ランタンを取って、防波堤へ行く",
 		"too long": strings.Repeat("港", 1000),
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -25,7 +26,8 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkNew(b *testing.B) {
+	s := theStory(b)
 	for b.Loop() {
-		harborReader()
+		s.reader(-1, 0)
 	}
 }

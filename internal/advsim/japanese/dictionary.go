@@ -19,17 +19,18 @@ type entry struct {
 	sign     sign
 	link     link
 	group    string // of isManner and isNumber: what it has in common with its like
+	manner   string // of a piece: the group that it puts its verb in
 }
 
 // A dictionary is every word that the reader knows about one story.
 type dictionary struct {
 	entries map[string][]*entry
-	longest map[rune]int // of the words that begin so, in code points
-	similar []similar    // the words that are known with a letter wrong, too
+	longest map[rune]int        // of the words that begin so, in code points
+	similar map[rune][]*similar // by first and second letter: the words known with one wrong, too
 }
 
 func newDictionary(nouns []Noun) *dictionary {
-	d := &dictionary{entries: make(map[string][]*entry), longest: make(map[rune]int)}
+	d := &dictionary{entries: make(map[string][]*entry), longest: make(map[rune]int), similar: make(map[rune][]*similar)}
 	for i, n := range nouns {
 		for _, name := range n.Names {
 			d.add(fold(name), entry{role: isNoun, then: named, noun: i})
@@ -37,7 +38,7 @@ func newDictionary(nouns []Noun) *dictionary {
 	}
 	d.addNumbers()
 	for i, group := range manners {
-		d.addAll(group, entry{role: isManner, then: open, group: "manner " + strconv.Itoa(i)})
+		d.addAll(group, entry{role: isManner, then: open, group: mannerGroup(i)})
 	}
 	for _, p := range particles {
 		d.addAll(p.texts, entry{role: isParticle, then: marked, particle: p.particle})
@@ -90,7 +91,10 @@ func (d *dictionary) add(text string, e entry) {
 	n := utf8.RuneCountInString(text)
 	d.longest[first] = max(d.longest[first], n)
 	if (e.role == isNoun || e.role == isVerb) && e.after == 0 && canBeMisspelt(text) {
-		d.similar = append(d.similar, similar{[]rune(text), &e})
+		letters := []rune(text)
+		for _, r := range unite(letters[:1], letters[1:2]) {
+			d.similar[r] = append(d.similar[r], &similar{letters, &e})
+		}
 	}
 }
 
@@ -153,6 +157,8 @@ func (d *dictionary) addNumbers() {
 	}
 }
 
+func mannerGroup(i int) string { return "manner " + strconv.Itoa(i) }
+
 func numberGroup(n int) string { return "number " + strconv.Itoa(n) }
 
 func (d *dictionary) addVerbs() {
@@ -184,7 +190,7 @@ func (d *dictionary) addPieces() {
 		d.addAll(p.texts, entry{role: isPiece, after: p.after, then: p.then, sign: p.sign, link: p.link})
 	}
 	for _, h := range helping {
-		e := entry{role: isPiece, after: te, sign: h.sign}
+		e := entry{role: isPiece, after: h.after, sign: h.sign, manner: h.manner}
 		for _, w := range strings.Fields(h.godan) {
 			d.addBent(godan(fold(w)), e)
 		}
@@ -203,6 +209,7 @@ func (d *dictionary) addPieces() {
 			d.add(object+b.text, entry{role: isPiece, after: doing, then: b.form})
 		}
 	}
+	d.addBent(suru(), entry{role: isPiece, after: polStem}) // 「お借りする」
 	d.add("に", entry{role: isPiece, after: doing, then: open, link: inOrderTo})
 	d.addBent(guesses(), entry{role: isVerb, deed: unknownDeed, after: strangeKanji})
 }

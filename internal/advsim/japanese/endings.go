@@ -106,6 +106,7 @@ var pieces = []piece{
 		"なくちゃ なくちゃいけない ねばならない ねば ないとな なければ ないと なくては", then: closed, sign: duty},
 	{after: notStem, texts: "なければ なきゃ ないと なくては", then: open, sign: negated | supposed},
 	{after: notStem, texts: "ないか ないかい ないですか", then: closed, sign: invited},
+	{after: notStem, texts: "ないか ないかどうか", then: open, sign: asks, link: quoted},
 	{after: notStem, texts: "ないわけには ないわけにはいかない ざるをえない ざるを得ない", then: closed, sign: duty},
 
 	// Politeness.
@@ -117,7 +118,7 @@ var pieces = []piece{
 	{after: polStem, texts: "ますので ますから", then: open, link: since},
 	{after: polStem, texts: "ましたら ますなら", then: open, sign: supposed},
 	{after: polStem, texts: "なさい な", then: closed},
-	{after: formI | formS | doing, texts: "します いたします 致します したい したいです しよう しましょう する して してください してもらう ください 下さい 願います ねがいます", then: closed},
+	{after: polStem | doing, texts: "いたします 致します ください 下さい 願います ねがいます", then: closed},
 	{after: polStem, texts: "た", then: adjective, sign: wanted},
 	{after: polStem, texts: "たいことがある たいことがあります たいことがあるんだ たいことがあるんです たいことがあるんだけど たいことがあるんですが たいことがあるのですが", then: closed, sign: wanted},
 	{after: polStem, texts: "ながら つつ", then: open, link: while},
@@ -132,6 +133,7 @@ var pieces = []piece{
 	{after: adjective, texts: "くて", then: te},
 	{after: adjective, texts: "くない くないです くなかった くありません くはない くもない", then: closed, sign: negated},
 	{after: adjective, texts: "ければ", then: open, sign: supposed},
+	{after: adjective, texts: "さ", then: named, link: nominal},
 	{after: adjective, texts: "さそう", then: closed, sign: supposed},
 	{after: adverb, texts: "なる なった なってきた なりました なっている", then: closed},
 
@@ -187,19 +189,24 @@ var pieces = []piece{
 	{after: finished, texts: "前に まえに まで ときに 時に とき あいだに 間に うちに", then: open, link: while},
 	{after: plain, texts: "あと あとで 後で 後 後に あとに", then: open, link: andThen},
 	{after: whole, texts: "と って", then: open, link: quoted},
-	{after: finished, texts: "こと 事 の", then: named, link: nominal},
+	{after: finished, texts: "こと 事 の とおりに 通りに とおり", then: named, link: nominal},
 }
 
-// helping are the verbs that follow て and bend like any other.
+// helping are the verbs that follow another and bend like any.
 var helping = []struct {
+	after          form
 	godan, ichidan string
 	sign           sign
+	manner         string
 }{
-	{godan: "いく 行く く おく 置く とく"},
-	{godan: "しまう 仕舞う"},
-	{godan: "もらう 貰う いただく 頂く", sign: begged | favour},
-	{godan: "やる"},
-	{ichidan: "あげる 上げる"},
+	{after: te, godan: "いく 行く く おく 置く とく"},
+	{after: te, godan: "しまう 仕舞う"},
+	{after: te, godan: "もらう 貰う いただく 頂く", sign: begged | favour},
+	{after: te, godan: "やる"},
+	{after: te, godan: "ある", sign: ongoing},
+	{after: te, ichidan: "あげる 上げる"},
+	{after: polStem, ichidan: "つづける 続ける", manner: mannerGroup(0)}, // like 「何度も」
+	{after: polStem, godan: "つく こむ 込む だす 出す なおす 直す おわる 終わる きる あう 合う", ichidan: "はじめる 始める かける あげる 上げる すぎる"},
 }
 
 // contracted are the same, grown together with て and で.

@@ -1,6 +1,9 @@
 package japanese
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A mention is a noun where it stands in a sentence.
 type mention struct {
@@ -14,6 +17,12 @@ type run struct {
 	particle particle
 }
 
+// An innerDeed is what is done within another deed.
+type innerDeed struct {
+	deed deed
+	stem string
+}
+
 // A clause is one verb and what goes with it.
 type clause struct {
 	nouns  []mention
@@ -21,10 +30,11 @@ type clause struct {
 	groups []string  // numbers and manners
 	runs   []run
 
-	deed deed
-	stem string // of a verb that is no word
-	sign sign
-	link link
+	deed  deed
+	stem  string      // of a verb that is no word
+	inner []innerDeed // what is done within it: 「凍っていた」鐘
+	sign  sign
+	link  link
 
 	text    string // of the verb
 	about   bool   // 「霧について」, 「霧の話」
@@ -39,6 +49,7 @@ type clause struct {
 	sight   bool
 	pointer bool
 	copula  bool
+	paused  bool // 「、」 stands behind it
 }
 
 func (c *clause) empty() bool {
@@ -49,7 +60,6 @@ func (c *clause) empty() bool {
 // A sentence is what a player said, taken apart.
 type sentence struct {
 	clauses []clause
-	inner   []clause // clauses within others: 「凍っていた」鐘
 	plea    bool
 	carried bool
 	call    bool
@@ -65,25 +75,41 @@ func (r *Reader) parse(tokens []token) sentence {
 	p := parser{nouns: r.nouns}
 	for i, t := range tokens {
 		p.s.letters += len([]rune(t.text))
-		var next *token
-		for j := i + 1; j < len(tokens); j++ {
-			// Fillers stand anywhere, 「霧ちょっと」, but 「船長さんに」 is one.
-			if r := tokens[j].role; r != isFiller && r != isManner && r != isNoise {
-				next = &tokens[j]
-				break
-			}
-		}
-		p.take(t, next)
+		p.rest = tokens[i+1:]
+		p.take(t, p.next())
+		p.afterNo = t.role == isParticle && t.particle == no
 	}
 	p.finish()
 	return p.s
 }
 
+// next is what follows, nil at the end. Fillers stand anywhere and are passed by.
+func (p *parser) next() *token {
+	for i := range p.rest {
+		if r := p.rest[i].role; r != isFiller && r != isManner && r != isNoise {
+			return &p.rest[i]
+		}
+	}
+	return nil
+}
+
+// nextVerb is the next verb of the sentence, nil if there is none.
+func (p *parser) nextVerb() *token {
+	for i := range p.rest {
+		if p.rest[i].role == isVerb {
+			return &p.rest[i]
+		}
+	}
+	return nil
+}
+
 type parser struct {
-	nouns []Noun
-	s     sentence
-	c     clause // not yet done
-	ended bool   // the clause before has come to an end: 。
+	nouns   []Noun
+	rest    []token // not yet taken
+	afterNo bool    // 「の」 is what was taken last
+	s       sentence
+	c       clause // not yet done
+	ended   bool   // the clause before has come to an end: 。
 }
 
 // take adds a word to the clause; next is what follows it, nil at the end.
@@ -103,9 +129,7 @@ func (p *parser) take(t token, next *token) {
 			c.other = true
 		}
 	case isNumber, isManner:
-		if !slices.Contains(c.groups, t.group) {
-			c.groups = append(c.groups, t.group)
-		}
+		c.groups = unite(c.groups, []string{t.group})
 	case isVerb:
 		p.act(t, next)
 	case isParticle:
@@ -118,22 +142,28 @@ func (p *parser) take(t token, next *token) {
 	case isSelf:
 		c.self = true
 	case isOther:
-		c.other = true
+		c.runs = append(c.runs, run{t.text, with})
+		c.other = c.other || with == ga || with == ha
 	case isSight:
 		c.sight = true
 		c.asks = c.asks || t.sign&asks != 0
+		if t.sign&asks != 0 {
+			c.groups = unite(c.groups, []string{"question"})
+		}
 	case isOutside:
 		c.outside = true
 	case isQuestion:
 		c.asks = true
+		c.groups = unite(c.groups, []string{"question"})
 	case isPlea:
 		p.s.plea = true
 	case isCarried:
-		p.s.carried = true
+		p.s.carried = p.s.carried || with != no // 「ポケットの切符」
 	case isCall:
 		p.s.call = true
 	case isNo:
 		p.s.no = true
+		c.groups = unite(c.groups, []string{"no"})
 	case isIf:
 		if with == no {
 			c.runs = append(c.runs, run{t.text, no}) // 「昔の話」
@@ -143,7 +173,7 @@ func (p *parser) take(t token, next *token) {
 	case isCopula:
 		p.copula(t)
 	case isBreak:
-		p.stop(t)
+		p.stop(t, next)
 	}
 }
 
@@ -192,15 +222,28 @@ func (p *parser) copula(t token) {
 func (p *parser) act(t token, next *token) {
 	c := &p.c
 	c.deed, c.stem, c.text = t.deed, t.group, t.text
+	if v := p.nextVerb(); v != nil && v.deed == tells && t.sign&supposed != 0 && strings.HasSuffix(t.text, "ないと") {
+		t.link, t.sign = quoted, 0 // 「鳴らないと言う」
+	}
+	if n := len(c.loose); n > 0 && p.afterNo && t.then != formI {
+		p.name(c.loose[n-1].noun, wo, next) // 「霧の話をする」, 「霧の」 being said of the verb
+		c.loose = slices.Delete(c.loose, n-1, n)
+	}
 	c.sign |= t.sign
 	c.link = t.link
 	if t.deed == does || t.deed == unknownDeed {
 		p.nameDoes(t)
 	}
+	if t.manner != "" {
+		c.groups = unite(c.groups, []string{t.manner})
+	}
 	last := next == nil || next.role == isBreak && next.text != string(pause)
 	switch {
 	case last:
 		if c.link != quoted || c.sign&asks != 0 {
+			if c.link == while {
+				c.sign |= supposed // 「見る前に」, and then nothing
+			}
 			c.link = unlinked
 		}
 		p.close()
@@ -247,14 +290,55 @@ func (p *parser) close() {
 // but nothing is done to them.
 func (p *parser) enclose() {
 	inner := p.c
-	p.s.inner = append(p.s.inner, inner)
-	p.c = clause{runs: inner.runs, groups: inner.groups, self: inner.self, pointer: inner.pointer}
+	if inner.link == quoted {
+		p.fold()
+		inner = p.c
+	}
+	p.c = clause{runs: inner.runs, groups: inner.groups, self: inner.self, pointer: inner.pointer, inner: inner.inner}
+	if inner.deed != noDeed {
+		p.c.inner = append(p.c.inner, innerDeed{inner.deed, inner.stem})
+	}
 	p.c.loose = slices.Concat(inner.loose, inner.nouns)
+	p.c.other = inner.link == quoted && inner.other && inner.subject // 「船長が鐘が鳴らないと言う」
+}
+
+// fold takes the clauses that lead up to a quoted one, which are as far from
+// being asked for, into it: 「引いても鳴らなかったと言う」.
+func (p *parser) fold() {
+	for !p.ended && len(p.s.clauses) > 0 {
+		last := len(p.s.clauses) - 1
+		before := p.s.clauses[last]
+		if before.sign&supposed == 0 && (before.paused || before.link != andThen && before.link != inOrderTo) {
+			return
+		}
+		p.s.clauses = p.s.clauses[:last]
+		p.c.loose = slices.Concat(before.loose, before.nouns, p.c.loose)
+		p.c.runs = slices.Concat(before.runs, p.c.runs)
+		p.c.inner = append(p.c.inner, innerDeed{before.deed, before.stem})
+	}
+}
+
+// quote encloses what was said before a stop within quotation.
+func (p *parser) quote() {
+	if n := len(p.s.clauses); p.c.empty() && n > 0 {
+		p.c = p.s.clauses[n-1]
+		p.s.clauses = p.s.clauses[:n-1]
+	}
+	p.c.link = quoted
+	p.enclose()
 }
 
 // stop reads punctuation.
-func (p *parser) stop(t token) {
+func (p *parser) stop(t token, next *token) {
+	if next != nil && next.role == isParticle && (next.particle == to || next.particle == about) && t.text != string(pause) {
+		p.quote() // 「何が見える？」と聞く
+		return
+	}
 	switch t.text {
+	case string(pause):
+		if n := len(p.s.clauses); n > 0 && p.c.empty() {
+			p.s.clauses[n-1].paused = true
+		}
 	case string(mark):
 		p.s.mark = true
 		p.finish()

@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxClauses bounds how many things said at once are compared with anything.
+const maxClauses = 6
+
 // Read makes out what is meant by text, said at the place of that ID. Possible
 // tells, by index into the acts, what can be done here and now; nil means
 // nothing can. In doubt the meaning is Unclear.
@@ -34,6 +37,11 @@ func (r *Reader) Read(text, at string, possible func(act int) bool) Meaning {
 	}
 	q := question{r: r, at: at, possible: possible, sentence: r.parse(tokens)}
 	m := q.answer()
+	if m.Sense == Unclear {
+		if i := r.verbatim(bare, func(act int) bool { return !possible(act) }); i >= 0 {
+			return Meaning{Sense: Elsewhere, Act: i}
+		}
+	}
 	if m.Sense == Unclear && len(m.Maybe) == 0 {
 		m.Maybe = q.guesses()
 	}
@@ -140,16 +148,23 @@ func (q *question) isMove(c *clause) bool {
 		return false
 	case c.subject && c.sign&wanted == 0:
 		return false
-	case c.sight && c.asks:
-		return true
-	case c.sign&(wanted|begged|invited|duty) != 0 || endsInTe(c.text) || c.deed == receives:
-		return true
-	case c.sign&asks != 0 || c.asks && c.deed != inquires && c.deed != tells && c.deed != looks:
-		return c.deed == knows
-	case q.mark && c.deed != noDeed && c.deed != knows:
-		return false
 	}
 	return true
+}
+
+// isQuestion reports whether a clause asks for a fact rather than for a deed.
+func (s *sentence) isQuestion(c *clause) bool {
+	switch {
+	case c.sight && c.asks, c.deed == knows:
+		return false
+	case c.sign&(wanted|begged|invited|duty) != 0 || endsInTe(c.text) || c.deed == receives:
+		return false
+	case c.sign&asks != 0:
+		return true
+	case c.asks:
+		return c.deed != inquires && c.deed != tells && c.deed != looks
+	}
+	return s.mark && c.deed != noDeed
 }
 
 func (q *question) namesPerson() bool {
@@ -166,21 +181,51 @@ func (q *question) namesPerson() bool {
 // meaning compares the sentence with the acts and the ways.
 func (q *question) meaning() Meaning {
 	clauses := slices.DeleteFunc(slices.Clone(q.clauses), func(c clause) bool { return c.link == since })
-	if len(clauses) == 0 {
+	switch {
+	case len(clauses) == 0:
 		clauses = q.clauses
+	case len(clauses) > maxClauses:
+		return Meaning{Sense: TooMuch}
 	}
 	if n := len(clauses); n > 1 {
-		if clauses[n-2].link == inOrderTo && moves(clauses[n-1].deed) {
-			return q.purpose(clauses)
+		main := &clauses[n-1]
+		if slices.ContainsFunc(clauses[:n-1], func(c clause) bool { return c.sign&negated != 0 || c.deed == quits }) {
+			return Meaning{}
+		}
+		if clauses[n-2].link == inOrderTo && moves(main.deed) {
+			if n == 2 {
+				return q.purpose(&clauses[0], main)
+			}
+			return Meaning{Sense: TooMuch}
+		}
+		if clauses[n-2].deed == rides && moves(main.deed) && len(main.nouns) == 0 {
+			clauses = clauses[:n-1] // 「バスに乗って帰る」
+			clauses[n-2].link = unlinked
+		}
+		if m, joint := q.joint(clauses); joint {
+			return m
 		}
 		if q.severalMeant(clauses) {
 			return Meaning{Sense: TooMuch}
 		}
-		if slices.ContainsFunc(clauses[:n-1], func(c clause) bool { return c.sign&negated != 0 || c.deed == quits }) {
-			return Meaning{}
-		}
 	}
 	return q.meant(clauses)
+}
+
+// joint makes out clauses that an act has a phrase for as a whole:
+// 「三つ打って、ひと息おく」.
+func (q *question) joint(clauses []clause) (m Meaning, joint bool) {
+	u := q.r.toPhrase(clauses, q.at)
+	q.claim(&u)
+	best := q.best(&u, q.possible)
+	if best.fit < sure || best.fit < best.second+clearly {
+		return Meaning{}, false
+	}
+	return Meaning{Sense: Do, Act: best.act}, slices.ContainsFunc(q.r.acts[best.act].says, func(e phrase) bool {
+		return len(e.deeds) == len(u.deeds) && !slices.ContainsFunc(u.deeds, func(d deed) bool {
+			return !slices.ContainsFunc(e.deeds, func(x deed) bool { return likeness(d, x) > 0 })
+		})
+	})
 }
 
 // severalMeant reports whether clauses ask for different things by themselves.
@@ -225,36 +270,34 @@ func (q *question) isManner(c, main *clause) bool {
 	case c.deed == looks || c.deed == goes:
 		return len(c.nouns) == 0
 	}
-	return c.deed == main.deed && (len(c.nouns) == 0 || len(main.nouns) == 0)
+	return (c.deed == main.deed || accompanies(c.deed)) && (len(c.nouns) == 0 || len(main.nouns) == 0)
 }
 
 // purpose makes out 「…を見に行く」: a way, or the act itself if it can be done
 // here.
-func (q *question) purpose(clauses []clause) Meaning {
-	n := len(clauses)
-	goal, going := clauses[n-2], clauses[n-1]
+func (q *question) purpose(goal, going *clause) Meaning {
 	for _, m := range slices.Concat(goal.nouns, going.nouns) {
 		noun := &q.r.nouns[m.noun]
 		if noun.Kind == Place && noun.ID != q.at && (m.particle == he || m.particle == ni || m.particle == made) {
 			return Meaning{Sense: Go, Place: noun.ID}
 		}
 	}
-	goal.link = unlinked
 	if !moves(goal.deed) {
-		if m := q.meant([]clause{goal}); m.Sense == Do {
+		here := *goal
+		here.link = unlinked
+		if m := q.meant([]clause{here}); m.Sense == Do {
 			return m
 		}
 	}
-	going.nouns = slices.Concat(goal.nouns, going.nouns)
-	going.runs = slices.Concat(goal.runs, going.runs)
-	return q.way(&going)
+	return q.way(&clause{deed: going.deed, nouns: slices.Concat(goal.nouns, going.nouns), runs: slices.Concat(goal.runs, going.runs)})
 }
 
 // meant compares clauses, taken together, with the acts and the ways.
 func (q *question) meant(clauses []clause) Meaning {
 	main := &clauses[len(clauses)-1]
 	u := q.r.toPhrase(clauses, q.at)
-	q.ask(&u, main)
+	u.question = q.isQuestion(main)
+	q.ask(&u)
 	q.claim(&u)
 
 	here := q.best(&u, q.possible)
@@ -267,6 +310,9 @@ func (q *question) meant(clauses []clause) Meaning {
 	if moves(main.deed) && !q.onTheWay(clauses) {
 		return Meaning{}
 	}
+	if u.question {
+		return Meaning{}
+	}
 	way := main
 	if len(clauses) > 1 && !moves(main.deed) {
 		way = &clause{deed: main.deed, nouns: mentions(clauses), runs: u.runs}
@@ -275,7 +321,8 @@ func (q *question) meant(clauses []clause) Meaning {
 		return m
 	}
 	if len(u.nouns)+len(u.loose) > 0 {
-		if other := q.best(&u, func(act int) bool { return !q.possible(act) }); other.fit >= sure {
+		other := q.best(&u, func(act int) bool { return !q.possible(act) })
+		if other.fit >= sure && !(kinOf(main.deed, looks) && other.second >= sure) {
 			return Meaning{Sense: Elsewhere, Act: other.act}
 		}
 	}
@@ -288,7 +335,10 @@ func (q *question) meant(clauses []clause) Meaning {
 
 // ask takes a question that is put to somebody, 「船長、霧はいつ晴れる？」, and
 // a call, 「すみません、船長」, for what they are.
-func (q *question) ask(u *phrase, main *clause) {
+func (q *question) ask(u *phrase) {
+	if u.question && len(u.deeds) == 0 {
+		u.deeds = []deed{inquires}
+	}
 	if len(u.deeds) == 0 && q.call && len(u.nouns) == 1 && q.r.nouns[u.nouns[0]].Kind == Person {
 		u.deeds = []deed{greets}
 	}
@@ -310,6 +360,11 @@ func (q *question) claim(u *phrase) {
 			for _, g := range e.groups {
 				if slices.Contains(u.groups, g) {
 					u.claimed = unite(u.claimed, []string{g})
+				}
+			}
+			for _, d := range u.inner {
+				if slices.ContainsFunc(e.inner, d.isLike) {
+					u.meant = unite(u.meant, []innerDeed{d})
 				}
 			}
 			for _, n := range e.nouns {
@@ -369,9 +424,13 @@ func (q *question) way(c *clause) Meaning {
 		switch {
 		case m.particle == kara, c.deed == leaves && place == q.at && m.particle == wo:
 			continue
+		case q.r.nouns[m.noun].Kind == Person && c.deed == noDeed && m.particle != he:
+			return Meaning{}
 		case q.r.nouns[m.noun].Kind == Person:
 			people++
-		case q.r.nouns[m.noun].Kind == Thing && c.deed == noDeed:
+		case q.r.nouns[m.noun].Kind == Thing && m.particle == de:
+			continue
+		case c.deed == noDeed && (q.r.nouns[m.noun].Kind == Thing || len(c.runs) > 0 || !m.isGoal()):
 			return Meaning{}
 		default:
 			others++
@@ -382,13 +441,13 @@ func (q *question) way(c *clause) Meaning {
 		to = cmp.Or(place, to)
 	}
 	switch {
-	case people > 0 && (others > 0 || people > 1 || c.deed == noDeed && !c.aspect):
+	case people > 0 && (others > 0 || people > 1):
 		return Meaning{}
 	case c.deed == noDeed && (c.about || c.asks || q.mark):
 		return Meaning{}
 	case to != "":
 		return Meaning{Sense: Go, Place: to}
-	case others > 0:
+	case others > 0 || len(c.runs) > 0:
 		return Meaning{}
 	case c.deed == leaves, c.outside:
 		return Meaning{Sense: GoBack}
@@ -396,6 +455,12 @@ func (q *question) way(c *clause) Meaning {
 		return Meaning{Sense: GoOn}
 	}
 	return Meaning{}
+}
+
+// isGoal reports whether a noun that is said without a verb is where to go:
+// a place, 「港」, 「港へ」, or 「船長のところへ」.
+func (m mention) isGoal() bool {
+	return m.particle == he || m.particle == made || m.particle == ni || m.particle == noParticle
 }
 
 // guesses are the acts that a sentence in doubt may have meant.

@@ -6,20 +6,24 @@ import (
 
 // A phrase is what a sentence names and does, for comparing it with another.
 type phrase struct {
-	nouns   []int // that must be explained
-	loose   []int // that only describe
-	here    []int // that go without saying: the place where it is said
-	tools   []int // 「木槌で」
-	groups  []string
-	runs    []run
-	deeds   []deed // the last is the main one
-	asked   deed   // what the main one comes to if it is asked of another
-	stem    string // of the main one, if it is no word
-	verbal  bool   // the main one is put as a verb
-	subject bool
+	nouns    []int // that must be explained
+	loose    []int // that only describe
+	here     []int // that go without saying: the place where it is said
+	tools    []int // 「木槌で」
+	groups   []string
+	runs     []run
+	deeds    []deed // the last is the main one
+	asked    deed   // what the main one comes to if it is asked of another
+	stem     string // of the main one, if it is no word
+	verbal   bool   // the main one is put as a verb
+	subject  bool
+	favour   bool // the main one is to be done by another
+	question bool // asks for a fact, without saying of whom
+	inner    []innerDeed
 
-	claimed []string // of groups: those that some act here makes a difference of
-	proper  []int    // of tools: those that some act here does such a thing with
+	claimed []string    // of groups: those that some act here makes a difference of
+	meant   []innerDeed // of inner: the same
+	proper  []int       // of tools: those that some act here does such a thing with
 }
 
 // An actPhrases is an act with what its phrases come to.
@@ -41,10 +45,18 @@ func (r *Reader) learn(a Act) actPhrases {
 		tokens, _ := r.words.split([]rune(fold(say)), false)
 		s := r.parse(tokens)
 		p := r.toPhrase(s.clauses, "")
-		p.nouns = unite(p.nouns, p.loose)
+		if len(s.clauses) > 0 {
+			p.question = s.isQuestion(&s.clauses[len(s.clauses)-1])
+		}
+		if p.question && len(p.deeds) == 0 {
+			p.deeds = []deed{inquires}
+		}
+		if !slices.ContainsFunc(p.nouns, func(n int) bool { return n != learnt.to }) {
+			p.nouns, p.loose = unite(p.nouns, p.loose), nil
+		}
 		learnt.says = append(learnt.says, p)
 		learnt.text = append(learnt.text, Fold(say))
-		learnt.nouns = unite(learnt.nouns, p.nouns)
+		learnt.nouns = unite(unite(learnt.nouns, p.nouns), p.loose)
 	}
 	return learnt
 }
@@ -83,10 +95,13 @@ func (r *Reader) toPhrase(clauses []clause, at string) phrase {
 		}
 		p.groups = unite(p.groups, c.groups)
 		p.runs = append(p.runs, c.runs...)
+		p.inner = append(p.inner, c.inner...)
 		p.subject = c.subject && c.sign&wanted == 0
 		if d := c.does(); d != noDeed {
-			if inverse[d] != noDeed && c.sign&favour != 0 {
+			p.favour = c.sign&favour != 0
+			if inverse[d] != noDeed && p.favour {
 				d = inverse[d]
+				p.favour = false
 			}
 			p.deeds = append(p.deeds, d)
 			p.stem, p.verbal = c.stem, c.deed != noDeed
@@ -151,14 +166,19 @@ func (r *Reader) score(u *phrase, act int) (fit, doubtful int) {
 
 func (r *Reader) compare(u, e *phrase, a *actPhrases) (fit, doubtful int) {
 	points := deedScore(u, e)
-
+	if points == 0 && len(u.deeds) > 0 {
+		return 0, 0
+	}
+	if u.favour != e.favour {
+		points -= 30
+	}
 	wants, has := 0, 0 // what the phrase names, and how much of it is said
 	for _, n := range e.nouns {
 		if n == a.to {
 			continue
 		}
 		wants++
-		if slices.Contains(u.nouns, n) || slices.Contains(u.loose, n) || slices.Contains(u.here, n) {
+		if u.names(n) {
 			has++
 		}
 	}
@@ -177,13 +197,40 @@ func (r *Reader) compare(u, e *phrase, a *actPhrases) (fit, doubtful int) {
 		}
 	}
 
-	doubt := false
+	for _, n := range e.loose {
+		if n != a.to && !u.names(n) {
+			points -= 6
+		}
+	}
+	for _, want := range e.inner {
+		switch {
+		case slices.ContainsFunc(u.inner, want.isLike):
+		case want.deed == becomes || want.deed == isThere || want.deed == does || want.deed == looks:
+			points -= 12
+		default:
+			points = points * partScore / 100
+		}
+	}
+	if e.question && !u.question {
+		points = points * partScore / 100
+	}
+	doubt := u.question && !e.question
+	for _, got := range u.inner {
+		if !slices.ContainsFunc(e.inner, got.isLike) {
+			points -= 6
+			if slices.Contains(u.meant, got) {
+				points -= 14
+			}
+			doubt = doubt || wants == 0 && len(e.inner) == 0
+		}
+	}
 	for _, n := range u.nouns {
 		switch {
 		case slices.Contains(e.nouns, n):
 		case n == a.to:
 		case slices.Contains(a.nouns, n):
-			points -= 4
+			points -= 12
+			doubt = doubt || wants == 0
 		case slices.Contains(u.proper, n):
 			points -= 5
 		default:
@@ -191,8 +238,17 @@ func (r *Reader) compare(u, e *phrase, a *actPhrases) (fit, doubtful int) {
 		}
 	}
 	for _, n := range u.loose {
-		if !slices.Contains(a.nouns, n) && n != a.to {
+		if slices.Contains(a.nouns, n) || n == a.to {
+			continue
+		}
+		doubt = doubt || wants == 0
+		switch r.nouns[n].Kind {
+		case Place:
+			points -= 5
+		case Person:
 			points -= 15
+		case Thing:
+			points -= 31
 		}
 	}
 	for _, g := range u.groups {
@@ -208,12 +264,16 @@ func (r *Reader) compare(u, e *phrase, a *actPhrases) (fit, doubtful int) {
 		if slices.ContainsFunc(e.runs, func(want run) bool { return alike(got.text, want.text) }) {
 			continue
 		}
-		switch got.particle {
-		case noParticle, no, to:
+		switch {
+		case got.particle == no, got.particle == kara, isKana(got.text) && (got.particle == noParticle || got.particle == to):
 			points -= 5
+			doubt = doubt || wants == 0
 		default:
 			doubt = true
 		}
+	}
+	if len(u.deeds) > 0 && u.deeds[len(u.deeds)-1] == greets && slices.ContainsFunc(u.nouns, func(n int) bool { return r.nouns[n].Kind != Person }) {
+		doubt = true // nobody greets a thing
 	}
 	if u.subject && !e.subject {
 		doubt = true
@@ -242,6 +302,15 @@ func (r *Reader) compare(u, e *phrase, a *actPhrases) (fit, doubtful int) {
 	return points, points
 }
 
+// names reports whether a noun is named anywhere in the phrase.
+func (u *phrase) names(n int) bool {
+	return slices.Contains(u.nouns, n) || slices.Contains(u.loose, n) || slices.Contains(u.here, n)
+}
+
+func (d innerDeed) isLike(other innerDeed) bool {
+	return likeness(d.deed, other.deed) > 0 || d.deed == unknownDeed && other.deed == unknownDeed && alike(d.stem, other.stem)
+}
+
 // speaksForItself reports whether a verb may be said alone, with nothing named.
 // One may look at, talk about and go to too much.
 func speaksForItself(d deed) bool {
@@ -260,6 +329,9 @@ func deedScore(u, e *phrase) int {
 	main, best := u.deeds[len(u.deeds)-1], 0
 	for i, d := range e.deeds {
 		points := likeness(main, d)
+		if i == len(e.deeds)-1 && e.asked != noDeed {
+			points = points * kinScore / 100 // an example that asks of another hardly means to do it oneself
+		}
 		if u.asked != noDeed {
 			points = max(points, likeness(u.asked, d)*askedScore/100)
 		}
@@ -274,7 +346,7 @@ func deedScore(u, e *phrase) int {
 			points = 100
 		}
 		if !last {
-			points = points * kinScore / 100
+			points = points * 70 / 100
 		}
 		best = max(best, points)
 	}
@@ -289,23 +361,29 @@ func deedScore(u, e *phrase) int {
 // accompanies reports whether something is often done on the way to another.
 func accompanies(d deed) bool {
 	switch d {
-	case uses, stands, greets, comes, goes:
+	case uses, stands, greets, comes, goes, grips:
 		return true
 	}
 	return false
 }
 
-func likeness(a, b deed) int {
-	if a == b && a != unknownDeed {
-		return 100
-	}
+// likeness is how close two deeds are, of a hundred.
+func likeness(a, b deed) int { return likenesses[a][b] }
+
+var likenesses = func() (table [requests + 1][requests + 1]int) {
 	for _, group := range kin {
-		if slices.Contains(group, a) && slices.Contains(group, b) {
-			return kinScore
+		for _, a := range group {
+			for _, b := range group {
+				table[a][b] = kinScore
+			}
 		}
 	}
-	return 0
-}
+	for d := range table {
+		table[d][d] = 100
+	}
+	table[noDeed][noDeed], table[unknownDeed][unknownDeed] = 0, 0
+	return table
+}()
 
 // alike reports whether letters that are no word may be the same word: by their
 // pairs of letters.

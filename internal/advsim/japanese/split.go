@@ -1,6 +1,7 @@
 package japanese
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"unicode"
@@ -92,14 +93,13 @@ func (d *dictionary) matches(found []match, text []rune, misspellings bool) []ma
 	if !misspellings || len(text) < 2 {
 		return found
 	}
-	for i := range d.similar {
-		s := &d.similar[i]
-		if !near(text, s.text) {
-			continue
-		}
-		for n := len(s.text) - 1; n <= len(s.text)+1 && n <= len(text); n++ {
-			if misspells(text[:n], s.text) {
-				found = append(found, match{size: n, extra: misspelt, entry: s.entry})
+	// One letter may be wrong, so of the first two one is right, if not in its place.
+	for _, letter := range text[:2] {
+		for _, s := range d.similar[letter] {
+			for n := len(s.text) - 1; n <= len(s.text)+1 && n <= len(text); n++ {
+				if misspells(text[:n], s.text) {
+					found = append(found, match{size: n, extra: misspelt, entry: s.entry})
+				}
 			}
 		}
 	}
@@ -131,6 +131,9 @@ func join(now form, r role) int {
 	}
 	switch r {
 	case isBreak:
+		if now == open {
+			return 1 // of equals the more finished stands before a break
+		}
 		return 0
 	case isParticle, isCopula:
 		switch now {
@@ -200,6 +203,7 @@ func joined(tokens []token) []token {
 			v := &out[last]
 			v.text += t.text
 			v.then, v.link = t.then, t.link
+			v.manner = cmp.Or(v.manner, t.manner)
 			v.sign = v.sign&^cleared(t.sign) | t.sign
 		case t.role == isVerb && t.after == strangeKanji && last >= 0:
 			t.group = out[last].text

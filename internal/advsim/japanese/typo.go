@@ -55,8 +55,3 @@ func misspells(got, want []rune) bool {
 	}
 	return false
 }
-
-// near reports cheaply whether two words may be a letter apart.
-func near(a, b []rune) bool {
-	return a[0] == b[0] || a[0] == b[1] || a[1] == b[0] || a[1] == b[1]
-}
