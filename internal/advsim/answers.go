@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
-	"unicode/utf8"
 
 	"kiribashiri/internal/advsim/japanese"
 )
@@ -23,12 +22,9 @@ func (e *engine) notDone(s state, input string, m japanese.Meaning) string {
 		return e.inOneWay(s, input, "一度にいろいろは難しい。ひとつずつ試してみよう。", "やりたいことが多すぎる。まず、ひとつに決めよう。") + e.hint(s)
 	case japanese.Elsewhere:
 		if e.story.acts[m.Act].isAt(s.place) {
-			return "いまは、それはできそうにない。" + e.hint(s)
+			return e.inOneWay(s, input, "いまは、それはできそうにない。", "それは、いまはかなわない。") + e.hint(s)
 		}
 		return e.inOneWay(s, input, "それは、ここではできそうにない。", "ここでは、それはかなわない。") + e.hint(s)
-	}
-	if utf8.RuneCountInString(input) > japanese.MaxChars {
-		return "言葉が長すぎて、終わりまで届かなかった。短く言いなおしてみよう。" + e.hint(s)
 	}
 	switch maybe := e.labels(m.Maybe); len(maybe) {
 	case 1:
@@ -57,6 +53,10 @@ func (e *engine) labels(maybe []japanese.Meaning) []string {
 		}
 	}
 	return labels
+}
+
+func (e *engine) tooLong(s state) string {
+	return "言葉が長すぎて、終わりまで届かなかった。短く言いなおしてみよう。" + e.hint(s)
 }
 
 func (e *engine) noSuchPlace(s state) string {

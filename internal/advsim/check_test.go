@@ -239,7 +239,10 @@ func TestCheckCommand(t *testing.T) {
 		{[]string{"check", "testdata/lamp"}, exitOK, "testdata/lamp: 3 places, 1 people, 3 things, 6 acts, 2 endings, 4 flags; a state has 118 bytes at most\n", ""},
 		{[]string{"check", broken}, exitBroke, "", filepath.Join(broken, "story.yaml") + `:1: there is no place "here"`},
 		{[]string{"check", broken}, exitBroke, "", "mistakes found: 4;"},
-		{[]string{"check", "testdata/none"}, exitBroke, "", "testdata/none: there are no .yaml files here"},
+		{[]string{"check", "testdata/none"}, exitBroke, "", "testdata/none: cannot be read: no such file or directory"},
+		{[]string{"check", ""}, exitBroke, "", "cannot be read"},
+		{[]string{"check", lampFile}, exitBroke, "", lampFile + ": cannot be read: "},
+		{[]string{"check", "testdata/walks"}, exitBroke, "", "testdata/walks: there are no .yaml files here"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := Main(tc.args, strings.NewReader(""), &stdout, &stderr); status != tc.status {

@@ -2,6 +2,7 @@ package advsim
 
 import (
 	"sync"
+	"unicode/utf8"
 
 	"kiribashiri/internal/advsim/japanese"
 )
@@ -66,10 +67,12 @@ func (e *engine) play(s state, kind, input string) outcome {
 		return outcome{s, e.story.over}
 	}
 	s.turn = min(s.turn+1, maxTurn)
-	switch kind {
-	case "look":
+	switch {
+	case kind == "look":
 		return e.look(s)
-	case "move":
+	case utf8.RuneCountInString(input) > japanese.MaxChars:
+		return outcome{s, e.tooLong(s)}
+	case kind == "move":
 		if e.story.place(input) != nil {
 			return e.walk(s, input)
 		}

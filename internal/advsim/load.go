@@ -60,30 +60,47 @@ func load(folder fs.FS, shown string) (*story, []mistake) {
 		first:   make(map[string]source),
 		mention: make(map[string]*mention),
 	}
-	names, err := fs.Glob(folder, "*.yaml")
+	entries, err := fs.ReadDir(folder, ".") // in order of the names
 	if err != nil {
-		l.add(source{file: shown}, "%v", err)
-	}
-	if len(names) == 0 {
-		l.add(source{file: shown}, "there are no .yaml files here")
+		l.add(source{file: shown}, "cannot be read: %v", cause(err))
 		return &l.story, l.mistakes
 	}
 	hash := sha256.New()
-	for _, name := range names { // in order of the alphabet
+	nothing := true
+	for _, entry := range entries {
+		name := entry.Name()
+		if path.Ext(name) != ".yaml" {
+			continue
+		}
+		nothing = false
 		content, err := fs.ReadFile(folder, name)
 		if err != nil {
-			l.add(source{file: path.Join(shown, name)}, "%v", err)
+			l.add(source{file: path.Join(shown, name)}, "cannot be read: %v", cause(err))
+			l.unread = true
 			continue
 		}
 		fmt.Fprintf(hash, "%s %d\n", name, len(content))
 		hash.Write(content)
 		l.read(path.Join(shown, name), content)
 	}
+	if nothing {
+		l.add(source{file: shown}, "there are no .yaml files here")
+		return &l.story, l.mistakes
+	}
 	l.story.fingerprint = hex.EncodeToString(hash.Sum(nil)[:fingerprintBytes])
 	if !l.unread { // or else much would seem to be missing
 		l.finish(shown)
 	}
 	return &l.story, sorted(l.mistakes)
+}
+
+// cause returns what is behind an error of a file system: the file is named
+// already.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // sorted returns mistakes by where they are, each once.
@@ -98,7 +115,7 @@ func sorted(mistakes []mistake) []mistake {
 type loader struct {
 	story    story
 	mistakes []mistake
-	unread   bool                // a file is no YAML
+	unread   bool                // of a file nothing is known
 	first    map[string]source   // where each id, and each text there is one of, stands first
 	refs     []reference         // what has to be there once all files are read
 	mention  map[string]*mention // by flag

@@ -60,6 +60,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return checkFolder(os.DirFS(rest[0]), rest[0], stdout, stderr)
 		}
 		return checkFolder(shiranari(), shiranariFolder, stdout, stderr)
+	case "help", "-h", "--help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
 	default:
 		return wrong("unknown command %q", command)
 	}

@@ -168,7 +168,7 @@ func TestArguments(t *testing.T) {
 		{nil, "what to do is missing"},
 		{[]string{""}, `unknown command ""`},
 		{[]string{"dance"}, `unknown command "dance"`},
-		{[]string{"--help"}, `unknown command "--help"`},
+		{[]string{"--data"}, `unknown command "--data"`},
 		{[]string{"serve", "--data"}, `serve takes no arguments, but was given "--data"`},
 		{[]string{"play", "story"}, `play takes no arguments, but was given "story"`},
 		{[]string{"check", "a", "b"}, `check takes one folder, but was given "b" as well`},
@@ -179,6 +179,15 @@ func TestArguments(t *testing.T) {
 		}
 		if stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "adv-sim: "+tc.want+"\nusage: adv-sim serve") {
 			t.Errorf("%q: stdout %q, stderr %q", tc.args, stdout.String(), stderr.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, arg := range []string{"help", "-h", "--help"} {
+		var stdout, stderr bytes.Buffer
+		if status := Main([]string{arg}, strings.NewReader(""), &stdout, &stderr); status != exitOK || stdout.String() != usage || stderr.Len() > 0 {
+			t.Errorf("%q: exit status %d, stdout %q, stderr %q", arg, status, stdout.String(), stderr.String())
 		}
 	}
 }
