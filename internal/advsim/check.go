@@ -197,7 +197,7 @@ func (c *checker) meant(m japanese.Meaning) string {
 // passages looks for texts that nobody can ever read, and for places that have
 // nothing to tell.
 func (c *checker) passages() {
-	each := func(passages []passage, at int, what string, first bool) {
+	lookAt := func(passages []passage, at int, what string, first bool) {
 		var above []when
 		for _, p := range passages {
 			if !c.comes(p.source, event{at: at, when: p.when, above: above}) {
@@ -212,7 +212,7 @@ func (c *checker) passages() {
 		if !c.reached[i] {
 			continue
 		}
-		each(p.text, i, "text", false)
+		lookAt(p.text, i, "text", false)
 		var all []when
 		for _, text := range p.text {
 			all = append(all, text.when)
@@ -221,8 +221,8 @@ func (c *checker) passages() {
 			c.add(p.source, "place %q needs a text without a condition: none of its texts may hold", p.id)
 		}
 	}
-	each(c.hints, anywhere, "hint", true)
-	each(c.carried, anywhere, "line", false)
+	lookAt(c.hints, anywhere, "hint", true)
+	lookAt(c.carried, anywhere, "line", false)
 }
 
 // because says why an event cannot come about, as far as it is plain. The event
@@ -320,9 +320,9 @@ func (c *checker) reachEndings() {
 	}
 	switch dead, isFound, gaveUp := c.deadEnd(); {
 	case isFound && dead == 0:
-		c.add(source{file: c.shown}, "no ending can be reached: nothing sets a flag or ends the story")
+		c.add(source{file: c.shown}, "dead end: from the start, nothing that can be done leads to an ending")
 	case isFound:
-		c.add(source{file: c.shown}, "dead end: with the flags %s nothing more can be done that changes anything, and no ending can be reached", c.flagNames(dead))
+		c.add(source{file: c.shown}, "dead end: with the flags %s, nothing that can still be done leads to an ending", c.flagNames(dead))
 	case gaveUp:
 		c.add(source{file: c.shown}, "cannot find out whether there is a dead end: too many flags stand in each other's way")
 	}
