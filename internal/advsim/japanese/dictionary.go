@@ -92,7 +92,7 @@ func (d *dictionary) add(text string, e entry) {
 	d.longest[first] = max(d.longest[first], n)
 	if (e.role == isNoun || e.role == isVerb) && e.after == 0 && canBeMisspelt(text) {
 		letters := []rune(text)
-		for _, r := range unite(letters[:1], letters[1:2]) {
+		for _, r := range unite(letters[:1:1], letters[1]) {
 			d.similar[r] = append(d.similar[r], &similar{letters, &e})
 		}
 	}

@@ -138,7 +138,7 @@ var pieces = []piece{
 	{after: adverb, texts: "なる なった なってきた なりました なっている", then: closed},
 
 	// 行こう, and the imperative and the condition that share a row.
-	{after: formO, texts: "う うっと", then: closed, sign: wanted},
+	{after: formO, texts: "う うっと っか っかな", then: closed, sign: wanted},
 	{after: formE, texts: "ば", then: open, sign: supposed},
 
 	// て and た.

@@ -70,7 +70,7 @@ type Reader struct {
 	nouns  []Noun
 	nounOf map[string]int // index by ID
 	words  *dictionary
-	acts   []actPhrases
+	acts   []learnt
 }
 
 // New returns the reader for a story's nouns and acts.
@@ -81,14 +81,14 @@ func New(nouns []Noun, acts []Act) *Reader {
 			r.nounOf[n.ID] = i
 		}
 	}
-	for _, a := range acts {
-		r.acts = append(r.acts, r.learn(a))
+	for i, a := range acts {
+		r.acts = append(r.acts, r.learn(i, a))
 	}
 	return r
 }
 
-// at returns where a noun leads, empty if nowhere.
-func (r *Reader) at(noun int) string {
+// placeOf returns where a noun leads, empty if nowhere.
+func (r *Reader) placeOf(noun int) string {
 	if n := r.nouns[noun]; n.Kind != Place {
 		return n.At
 	}

@@ -5,6 +5,46 @@ import (
 	"strings"
 )
 
+// A sentence is what a player said, taken apart.
+type sentence struct {
+	clauses []clause
+	plea    bool // asks for help
+	carried bool // asks what is carried
+	call    bool // 「すみません」
+	no      bool // 「いいえ」
+	iffy    bool // 「もし」「昨日」
+	mark    bool // 「？」
+	letters int  // code points in all
+	unknown int  // of these, in no word
+}
+
+// A clause is one verb and what goes with it.
+type clause struct {
+	nouns  []mention
+	loose  []mention // nouns that only describe: 「鐘」 of 「鐘の綱」, 「灯」 of 「灯が見えたこと」
+	groups []string  // numbers and manners
+	runs   []run
+
+	deed  deed
+	stem  string // of a verb that is no word
+	text  string // of the verb
+	sign  sign
+	link  link
+	inner []innerDeed
+
+	about   bool // 「霧について」
+	aspect  bool // 「霧のこと」
+	talk    bool // 「霧の話」
+	asks    bool // has a word that asks: 「どこ」
+	sight   bool // 「あたり」
+	outside bool // 「外」
+	vague   bool // says something that tells nothing: 「それ」「私」
+	other   bool // somebody else acts
+	subject bool // a thing does by itself: 「霧が」
+	paused  bool // 「、」 stands behind it
+	stopped bool // 「。」 stands behind it
+}
+
 // A mention is a noun where it stands in a sentence.
 type mention struct {
 	noun     int
@@ -17,67 +57,35 @@ type run struct {
 	particle particle
 }
 
-// An innerDeed is what is done within another deed.
+// An innerDeed is what is done within another deed: to freeze, in
+// 「鐘が凍っていたと話す」.
 type innerDeed struct {
 	deed deed
 	stem string
 }
 
-// A clause is one verb and what goes with it.
-type clause struct {
-	nouns  []mention
-	loose  []mention // nouns that only describe another: of 「凍った鐘のこと」, of 「さっき見た灯」
-	groups []string  // numbers and manners
-	runs   []run
-
-	deed  deed
-	stem  string      // of a verb that is no word
-	inner []innerDeed // what is done within it: 「凍っていた」鐘
-	sign  sign
-	link  link
-
-	text    string // of the verb
-	about   bool   // 「霧について」, 「霧の話」
-	aspect  bool   // 「霧のこと」「船長のところ」
-	talk    bool   // 「霧の話」
-	asks    bool   // has a word that asks: 「どこ」
-	self    bool
-	other   bool // somebody else acts
-	topic   bool // the last thing named is what the clause is about: 「霧は」
-	subject bool // something does by itself: 「霧が」
-	outside bool
-	sight   bool
-	pointer bool
-	copula  bool
-	paused  bool // 「、」 stands behind it
-}
-
 func (c *clause) empty() bool {
-	return c.deed == noDeed && !c.talk && len(c.nouns) == 0 && len(c.loose) == 0 && len(c.groups) == 0 && len(c.runs) == 0 &&
-		!c.asks && !c.outside && !c.sight && !c.pointer && !c.self && !c.other && !c.aspect
+	return c.deed == noDeed && len(c.nouns) == 0 && len(c.loose) == 0 && len(c.groups) == 0 && len(c.runs) == 0 &&
+		!c.aspect && !c.asks && !c.sight && !c.outside && !c.vague && !c.other
 }
 
-// A sentence is what a player said, taken apart.
-type sentence struct {
-	clauses []clause
-	plea    bool
-	carried bool
-	call    bool
-	no      bool
-	iffy    bool
-	mark    bool // 「？」
-	letters int  // code points in all
-	unknown int  // of these, in no word
+// A parser takes words together to clauses.
+type parser struct {
+	nouns   []Noun
+	rest    []token // not yet taken
+	s       sentence
+	c       clause // that is being put together
+	afterNo bool   // 「の」 is what was taken last
+	ended   bool   // no clause is open to more: 。
 }
 
-// parse takes words together to clauses.
 func (r *Reader) parse(tokens []token) sentence {
 	p := parser{nouns: r.nouns}
 	for i, t := range tokens {
-		p.s.letters += len([]rune(t.text))
 		p.rest = tokens[i+1:]
 		p.take(t, p.next())
 		p.afterNo = t.role == isParticle && t.particle == no
+		p.s.letters += len([]rune(t.text))
 	}
 	p.finish()
 	return p.s
@@ -93,23 +101,14 @@ func (p *parser) next() *token {
 	return nil
 }
 
-// nextVerb is the next verb of the sentence, nil if there is none.
-func (p *parser) nextVerb() *token {
+// nextDeed is what the next verb of the sentence does.
+func (p *parser) nextDeed() deed {
 	for i := range p.rest {
 		if p.rest[i].role == isVerb {
-			return &p.rest[i]
+			return p.rest[i].deed
 		}
 	}
-	return nil
-}
-
-type parser struct {
-	nouns   []Noun
-	rest    []token // not yet taken
-	afterNo bool    // 「の」 is what was taken last
-	s       sentence
-	c       clause // not yet done
-	ended   bool   // the clause before has come to an end: 。
+	return noDeed
 }
 
 // take adds a word to the clause; next is what follows it, nil at the end.
@@ -121,55 +120,56 @@ func (p *parser) take(t token, next *token) {
 	}
 	switch t.role {
 	case isNoun:
-		p.name(t.noun, with, next)
-	case isStrange:
-		p.s.unknown += len([]rune(t.text))
-		c.runs = append(c.runs, run{t.text, with})
-		if with == ga || with == ha {
-			c.other = true
+		p.name(mention{t.noun, with}, next)
+	case isStrange, isOther:
+		if t.role == isStrange {
+			p.s.unknown += len([]rune(t.text))
 		}
+		c.runs = append(c.runs, run{t.text, with})
+		c.other = c.other || with == ga || with == ha
 	case isNumber, isManner:
-		c.groups = unite(c.groups, []string{t.group})
+		c.group(t.group)
 	case isVerb:
 		p.act(t, next)
 	case isParticle:
 		c.about = c.about || t.particle == about
 	case isAspect, isTalk:
+		c.aspect = true
 		c.talk = c.talk || t.role == isTalk
-		p.aspect(with, next)
-	case isPointer:
-		c.pointer = true
-	case isSelf:
-		c.self = true
-	case isOther:
-		c.runs = append(c.runs, run{t.text, with})
-		c.other = c.other || with == ga || with == ha
+		if n := len(c.loose); n > 0 && p.afterNo {
+			// The aspect stands for its noun: 「船長のところへ」 is to the captain.
+			m := c.loose[n-1]
+			c.loose = c.loose[:n-1]
+			p.name(mention{m.noun, with}, next)
+		}
+	case isPointer, isSelf:
+		c.vague = true
 	case isSight:
 		c.sight = true
-		c.asks = c.asks || t.sign&asks != 0
 		if t.sign&asks != 0 {
-			c.groups = unite(c.groups, []string{"question"})
+			c.asks = true
+			c.group("question")
 		}
 	case isOutside:
 		c.outside = true
 	case isQuestion:
 		c.asks = true
-		c.groups = unite(c.groups, []string{"question"})
+		c.group("question")
 	case isPlea:
 		p.s.plea = true
 	case isCarried:
-		p.s.carried = p.s.carried || with != no // 「ポケットの切符」
+		p.s.carried = p.s.carried || with != no // not 「ポケットの切符」
 	case isCall:
 		p.s.call = true
 	case isNo:
 		p.s.no = true
-		c.groups = unite(c.groups, []string{"no"})
+		c.group("no")
 	case isIf:
 		if with == no {
-			c.runs = append(c.runs, run{t.text, no}) // 「昔の話」
-			return
+			c.runs = append(c.runs, run{t.text, no}) // 「昔の話」 is no other time
+		} else {
+			p.s.iffy = true
 		}
-		p.s.iffy = true
 	case isCopula:
 		p.copula(t)
 	case isBreak:
@@ -177,34 +177,24 @@ func (p *parser) take(t token, next *token) {
 	}
 }
 
-func (p *parser) name(noun int, with particle, next *token) {
+func (c *clause) group(g string) { c.groups = unite(c.groups, g) }
+
+// name adds a noun.
+func (p *parser) name(m mention, next *token) {
 	c := &p.c
-	m := mention{noun, with}
 	switch {
-	case with == no && next != nil:
+	case m.particle == no && next != nil:
 		c.loose = append(c.loose, m)
 		return
-	case p.nouns[noun].Kind == Person && (with == ga || with == ha):
+	case p.nouns[m.noun].Kind == Person && (m.particle == ga || m.particle == ha):
 		c.other = true
-	case with == ga:
+	case m.particle == ga:
 		c.subject = true
-	case with == ha:
-		c.topic = true
 	}
 	c.nouns = append(c.nouns, m)
 }
 
-// aspect reads a word that stands for the noun before it: 「船長のところへ」.
-func (p *parser) aspect(with particle, next *token) {
-	c := &p.c
-	c.aspect = true
-	if n := len(c.loose); n > 0 && c.loose[n-1].particle == no {
-		m := c.loose[n-1]
-		c.loose = c.loose[:n-1]
-		p.name(m.noun, with, next)
-	}
-}
-
+// copula reads 「です」 and the like, which say little but may ask or deny.
 func (p *parser) copula(t token) {
 	c := &p.c
 	switch t.text {
@@ -215,37 +205,37 @@ func (p *parser) copula(t token) {
 	case "でした", "だった":
 		c.sign |= past
 	}
-	c.copula = true
+	c.vague = true
+	if d := p.nextDeed(); strings.HasSuffix(t.text, "か") && (d == inquires || d == tells || d == looks) {
+		c.link = quoted // 「どうして緑なのか聞く」
+		p.enclose()
+	}
 }
 
 // act ends a clause by its verb, or makes it part of the next.
 func (p *parser) act(t token, next *token) {
 	c := &p.c
-	c.deed, c.stem, c.text = t.deed, t.group, t.text
-	if v := p.nextVerb(); v != nil && v.deed == tells && t.sign&supposed != 0 && strings.HasSuffix(t.text, "ないと") {
+	if t.sign&supposed != 0 && strings.HasSuffix(t.text, "ないと") && p.nextDeed() == tells {
 		t.link, t.sign = quoted, 0 // 「鳴らないと言う」
 	}
 	if n := len(c.loose); n > 0 && p.afterNo && t.then != formI {
-		p.name(c.loose[n-1].noun, wo, next) // 「霧の話をする」, 「霧の」 being said of the verb
+		p.name(mention{c.loose[n-1].noun, wo}, next) // 「霧の話をする」: 「話をする」 is one verb
 		c.loose = slices.Delete(c.loose, n-1, n)
 	}
+	c.deed, c.stem, c.text, c.link = t.deed, t.group, t.text, t.link
 	c.sign |= t.sign
-	c.link = t.link
-	if t.deed == does || t.deed == unknownDeed {
-		p.nameDoes(t)
+	if t.deed == does {
+		c.findDeed()
 	}
 	if t.manner != "" {
-		c.groups = unite(c.groups, []string{t.manner})
+		c.group(t.manner)
 	}
-	last := next == nil || next.role == isBreak && next.text != string(pause)
 	switch {
-	case last:
-		if c.link != quoted || c.sign&asks != 0 {
-			if c.link == while {
-				c.sign |= supposed // 「見る前に」, and then nothing
-			}
-			c.link = unlinked
+	case next == nil || next.role == isBreak && next.text != string(pause):
+		if c.link == while {
+			c.sign |= supposed // 「見る前に」, and then nothing
 		}
+		c.link = unlinked
 		p.close()
 	case c.link == nominal || c.link == quoted:
 		p.enclose()
@@ -256,14 +246,13 @@ func (p *parser) act(t token, next *token) {
 	}
 }
 
-// nameDoes finds what is done by a する that follows letters that are no word.
-func (p *parser) nameDoes(t token) {
-	c := &p.c
-	if t.deed == does && c.talk {
-		c.deed = tells // 「話をする」
-		return
-	}
-	if n := len(c.runs); t.deed == does && n > 0 && (c.runs[n-1].particle == noParticle || c.runs[n-1].particle == wo) {
+// findDeed finds what is done by する: 「話をする」, 「キャンプする」.
+func (c *clause) findDeed() {
+	n := len(c.runs)
+	switch {
+	case c.talk:
+		c.deed = tells
+	case n > 0 && (c.runs[n-1].particle == noParticle || c.runs[n-1].particle == wo):
 		c.deed, c.stem = unknownDeed, c.runs[n-1].text
 		c.runs = c.runs[:n-1]
 	}
@@ -272,7 +261,7 @@ func (p *parser) nameDoes(t token) {
 // describes reports whether a verb before next describes it: 「見た灯」.
 func describes(next *token) bool {
 	switch next.role {
-	case isNoun, isAspect, isPointer, isStrange, isOther:
+	case isNoun, isAspect, isTalk, isPointer, isStrange, isOther:
 		return true
 	}
 	return false
@@ -286,76 +275,74 @@ func (p *parser) close() {
 	p.c, p.ended = clause{}, false
 }
 
-// enclose makes of the clause a part of the next: its nouns are still named,
-// but nothing is done to them.
+// enclose makes the clause a part of the next: its nouns are still named, but
+// nothing is done to them.
 func (p *parser) enclose() {
-	inner := p.c
-	if inner.link == quoted {
+	if p.c.link == quoted {
 		p.fold()
-		inner = p.c
 	}
-	p.c = clause{runs: inner.runs, groups: inner.groups, self: inner.self, pointer: inner.pointer, inner: inner.inner}
+	inner := p.c
+	p.c = clause{
+		runs:   inner.runs,
+		groups: inner.groups,
+		vague:  inner.vague,
+		inner:  inner.inner,
+		loose:  slices.Concat(inner.loose, inner.nouns),
+		other:  inner.link == quoted && inner.other && inner.subject, // 「船長が鐘が鳴らないと言う」
+	}
 	if inner.deed != noDeed {
 		p.c.inner = append(p.c.inner, innerDeed{inner.deed, inner.stem})
 	}
-	p.c.loose = slices.Concat(inner.loose, inner.nouns)
-	p.c.other = inner.link == quoted && inner.other && inner.subject // 「船長が鐘が鳴らないと言う」
 }
 
 // fold takes the clauses that lead up to a quoted one, which are as far from
 // being asked for, into it: 「引いても鳴らなかったと言う」.
 func (p *parser) fold() {
-	for !p.ended && len(p.s.clauses) > 0 {
-		last := len(p.s.clauses) - 1
-		before := p.s.clauses[last]
-		if before.sign&supposed == 0 && (before.paused || before.link != andThen && before.link != inOrderTo) {
+	for n := len(p.s.clauses); n > 0 && !p.ended; n-- {
+		before := p.s.clauses[n-1]
+		leads := before.sign&supposed != 0 || !before.paused && (before.link == andThen || before.link == inOrderTo)
+		if !leads {
 			return
 		}
-		p.s.clauses = p.s.clauses[:last]
+		p.s.clauses = p.s.clauses[:n-1]
 		p.c.loose = slices.Concat(before.loose, before.nouns, p.c.loose)
 		p.c.runs = slices.Concat(before.runs, p.c.runs)
 		p.c.inner = append(p.c.inner, innerDeed{before.deed, before.stem})
 	}
 }
 
-// quote encloses what was said before a stop within quotation.
-func (p *parser) quote() {
-	if n := len(p.s.clauses); p.c.empty() && n > 0 {
-		p.c = p.s.clauses[n-1]
-		p.s.clauses = p.s.clauses[:n-1]
-	}
-	p.c.link = quoted
-	p.enclose()
-}
-
 // stop reads punctuation.
 func (p *parser) stop(t token, next *token) {
-	if next != nil && next.role == isParticle && (next.particle == to || next.particle == about) && t.text != string(pause) {
-		p.quote() // 「何が見える？」と聞く
-		return
-	}
-	switch t.text {
-	case string(pause):
-		if n := len(p.s.clauses); n > 0 && p.c.empty() {
+	n := len(p.s.clauses)
+	switch {
+	case t.text == string(pause):
+		if n > 0 && p.c.empty() {
 			p.s.clauses[n-1].paused = true
 		}
-	case string(mark):
-		p.s.mark = true
+	case next != nil && next.role == isParticle && (next.particle == to || next.particle == about):
+		if n > 0 && p.c.empty() {
+			p.c, p.s.clauses = p.s.clauses[n-1], p.s.clauses[:n-1]
+		}
+		p.c.link = quoted // 「何が見える？」と聞く
+		p.enclose()
+	default:
+		p.s.mark = p.s.mark || t.text == string(mark)
 		p.finish()
-	case string(stop):
-		p.finish()
+		if n := len(p.s.clauses); n > 0 && t.text == string(stop) {
+			p.s.clauses[n-1].stopped = true
+		}
 	}
 }
 
-// finish ends the clause where no verb has: what is left over belongs to the
-// verb before, 「聞きたい、霧の話を」, or is said without a verb.
+// finish ends a clause where no verb has: what is left over belongs to the verb
+// before, 「聞きたい、霧の話を」, or is said without one.
 func (p *parser) finish() {
-	c, n := p.c, len(p.s.clauses)
-	if n > 0 && !p.ended && !c.empty() && p.s.clauses[n-1].link == unlinked {
-		before := &p.s.clauses[n-1]
+	n := len(p.s.clauses)
+	if n > 0 && !p.ended && p.s.clauses[n-1].link == unlinked {
+		before, c := &p.s.clauses[n-1], &p.c
 		before.nouns = append(before.nouns, c.nouns...)
 		before.loose = append(before.loose, c.loose...)
-		before.groups = append(before.groups, c.groups...)
+		before.groups = unite(before.groups, c.groups...)
 		before.runs = append(before.runs, c.runs...)
 		before.asks = before.asks || c.asks
 		before.sign |= c.sign

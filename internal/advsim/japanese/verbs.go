@@ -1,132 +1,5 @@
 package japanese
 
-// A deed is a kind of doing: verbs of one deed can stand for each other.
-type deed int
-
-const (
-	noDeed deed = iota
-	unknownDeed
-	goes
-	leaves
-	comes
-	looks
-	searches
-	reads
-	takes
-	receives
-	gives
-	shows
-	places
-	uses
-	kindles
-	quenches
-	strikes
-	pulls
-	pushes
-	opens
-	closes
-	eats
-	drinks
-	rides
-	inquires
-	tells
-	greets
-	listens
-	knows
-	thanks
-	agrees
-	writes
-	waits
-	rests
-	sleeps
-	sits
-	stands
-	touches
-	warms
-	throws
-	breaks
-	cuts
-	digs
-	cleans
-	wears
-	hides
-	ties
-	unties
-	mends
-	makes
-	helps
-	calls
-	waves
-	sings
-	prays
-	thinks
-	counts
-	pours
-	buys
-	pays
-	returns
-	shifts
-	turns
-	hangs
-	rows
-	fishes
-	shouts
-	follows
-	stops
-	isThere
-	quits
-	becomes
-	does
-	orders
-	invites
-	meets
-	spreads
-	stays
-	entrusts
-	grips
-	refuses
-	signals
-	melts
-	arrives
-	smells
-	delays
-	rubs
-	requests // お願いします
-)
-
-// kin are deeds that are close to each other: one may be meant by the other
-// if nothing fits better.
-var kin = [][]deed{
-	{inquires, tells, greets, listens, calls},
-	{takes, receives, buys},
-	{takes, grips},
-	{grips, touches},
-	{rubs, kindles},
-	{rubs, cleans},
-	{rubs, touches},
-	{melts, warms},
-	{signals, shouts, waves},
-	{delays, stops, waits},
-	{arrives, sits},
-	{looks, searches, reads},
-	{eats, drinks, orders},
-	{orders, receives},
-	{opens, reads},
-	{stays, waits},
-	{entrusts, gives},
-	{gives, shows, returns, places},
-	{strikes, pushes},
-	{pulls, shifts, turns},
-	{waits, rests, sits},
-	{kindles, uses},
-	{touches, pushes},
-	{mends, makes, ties},
-	{shouts, calls},
-	{agrees, helps},
-	{places, hangs},
-	{opens, unties},
-}
-
 // A verbEntry lists verbs of one deed in their plain form, in kanji and kana:
 // those of five rows, those of one, and the nouns that する makes verbs of.
 type verbEntry struct {
@@ -141,7 +14,7 @@ type verbEntry struct {
 // kana, the earlier is meant.
 var verbs = []verbEntry{
 	{goes,
-		"行く いく 向かう むかう 歩く あるく 進む すすむ 渡る わたる 登る のぼる 上る 上がる あがる 走る はしる 入る はいる 寄る よる 立ち寄る たちよる 移る 急ぐ いそぐ くぐる 踏み出す 踏み込む 近づく ちかづく 近寄る 駆け寄る かけよる 潜る もぐる 巡る 辿る たどる 向う 赴く おもむく 参る まいる 会う あう ゆく 行ってくる",
+		"行く いく 向かう むかう 歩く あるく 進む すすむ 渡る わたる 登る のぼる 上る 上がる あがる 走る はしる 入る はいる 寄る よる 立ち寄る たちよる 移る 急ぐ いそぐ くぐる 踏み出す 踏み込む 近づく ちかづく 近寄る 駆け寄る かけよる 潜る もぐる 巡る 辿る たどる 向う 赴く おもむく 目指す めざす 参る まいる 会う あう ゆく 行ってくる",
 		"訪ねる たずねていく 出かける でかける 出掛ける 訪れる おとずれる 駆ける かける 抜ける",
 		"移動 訪問 お邪魔 前進 出発 直行 ダッシュ", ""},
 	{leaves,
@@ -153,7 +26,7 @@ var verbs = []verbEntry{
 		"見る みる 観る 眺める ながめる 見つめる みつめる 調べる しらべる 確かめる たしかめる 見上げる みあげる 目を向ける",
 		"観察 確認 チェック 点検 観光 見学 調査 見物", ""},
 	{searches, "探す さがす 捜す 探る さぐる 漁る あさる", "見つける みつける", "探索 捜索", ""},
-	{reads, "読む よむ めくる", "読み上げる", "", ""},
+	{reads, "読む よむ めくる 目を通す", "読み上げる", "", ""},
 	{takes,
 		"取る とる 拾う ひろう 持つ もつ 持っていく 持って行く もっていく もって行く 取り出す とりだす 取り外す とりはずす 外す はずす 下ろす おろす 盗む ぬすむ 奪う うばう 持ち出す もちだす 運ぶ はこぶ 持ち帰る もちかえる 抜く 摘む 剥がす はがす 手に取る てにとる 担ぐ",
 		"手に入れる てにいれる 持ち上げる もちあげる 拾い上げる 拾いあげる 取り上げる 集める あつめる 抱える かかえる 提げる さげる 抱き上げる 携える",
@@ -210,7 +83,7 @@ var verbs = []verbEntry{
 	{tells,
 		"話す はなす 言う いう 喋る しゃべる 語る かたる 話し合う 明かす",
 		"伝える つたえる 知らせる しらせる 教える おしえる 告げる つげる 答える こたえる 打ち明ける 述べる",
-		"報告 説明 おしゃべり 会話 雑談 お話 話 はなし 連絡 通報", ""},
+		"報告 説明 おしゃべり 会話 雑談 世間話 立ち話 内緒話 お話 話 はなし 連絡 通報", ""},
 	{greets,
 		"挨拶を交わす 名乗る なのる",
 		"話しかける はなしかける 話し掛ける 話かける 声をかける 声を掛ける こえをかける",
@@ -259,14 +132,3 @@ var verbs = []verbEntry{
 
 // quitting are verbs that take back what stands before them.
 var quitting = verbEntry{quits, "よす", "やめる 止める 辞める 諦める あきらめる", "中止 遠慮 我慢", ""}
-
-// inverse is what a deed comes to when it is asked of another: who says
-// 「教えて」 asks.
-var inverse = map[deed]deed{
-	tells:    inquires,
-	shows:    looks,
-	gives:    receives,
-	inquires: inquires,
-	takes:    receives,
-	receives: receives,
-}
