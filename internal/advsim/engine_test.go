@@ -165,6 +165,18 @@ func TestWayRound(t *testing.T) {
 	}
 }
 
+// A way is gone by typing what stands on its button, whatever else that might
+// mean or not mean.
+func TestButtonOfAWayTyped(t *testing.T) {
+	e := newEngine(&story{start: "a", places: []place{
+		{id: "a", ways: []string{"b"}},
+		{id: "b", button: "ふしぎなドア！", ways: []string{"a"}, text: []passage{{text: "中は暗い。"}}},
+	}})
+	if out := e.play(state{place: "a"}, "say", "ふしぎな　ドア"); out.state.place != "b" {
+		t.Errorf("at %s: %q", out.state.place, out.text)
+	}
+}
+
 func TestEnding(t *testing.T) {
 	e := lamp(t)
 	a := play(t, e, at(t, e, "tower", "saw_stars", "heard", "has_lamp", "lit"), "say", "灯籠に掛ける")
