@@ -76,6 +76,12 @@ const (
 	isThere
 	quits
 	becomes
+	freezes
+	sounds
+	appears
+	clears
+	feels
+	cries
 	does
 	orders
 	invites
@@ -170,11 +176,14 @@ var likenesses = func() (table [deeds][deeds]int) {
 // One may look at, talk about and go to too much.
 func speaksForItself(d deed) bool {
 	switch d {
-	case goes, leaves, comes, looks, inquires, tells, greets, listens, knows, does, isThere, becomes, unknownDeed:
+	case goes, leaves, comes, looks, inquires, tells, greets, listens, knows, does, unknownDeed:
 		return false
 	}
-	return true
+	return !isState(d)
 }
+
+// isState reports whether a verb tells what is the case rather than what is done.
+func isState(d deed) bool { return isThere <= d && d <= cries }
 
 // accompanies reports whether something is often done on the way to another.
 func accompanies(d deed) bool {

@@ -116,6 +116,10 @@ func cost(text string, e entry) int {
 	switch e.role {
 	case isNoun:
 		c--
+	case isVerb:
+		if e.then == closed {
+			c -= 4 // 「わかりました」, which other words could make too
+		}
 	case isPlea, isCarried, isSight:
 		c -= 4 // they hold words of other kinds
 	}

@@ -13,17 +13,21 @@ func (h *hearing) moves() Meaning {
 	last := len(h.clauses) - 1
 	// Reasons, 「寒いので」, and what is only told, 「疲れた。」, ask for nothing.
 	clauses := slices.DeleteFunc(slices.Clone(h.clauses[:last]), func(c clause) bool {
-		return c.link == since || c.stopped && !c.isMove()
+		return c.link == since || c.stopped && h.moodOf(&c) == remarking
 	})
 	clauses = append(clauses, h.clauses[last])
 	n := len(clauses)
 	if n == 1 {
 		return h.meant(clauses)
 	}
+	if n > maxClauses {
+		return Meaning{Sense: TooMuch}
+	}
+	if act, ok := h.joint(clauses); ok {
+		return Meaning{Sense: Do, Act: act}
+	}
 	main, before := &clauses[n-1], &clauses[n-2]
 	switch {
-	case n > maxClauses:
-		return Meaning{Sense: TooMuch}
 	case slices.ContainsFunc(clauses[:n-1], func(c clause) bool { return c.sign&negated != 0 || c.deed == quits }):
 		return Meaning{}
 	case before.link == inOrderTo && goesSomewhere(main.deed):
@@ -35,9 +39,6 @@ func (h *hearing) moves() Meaning {
 		before.link = unlinked // 「バスに乗って帰る」
 		clauses = clauses[:n-1]
 	}
-	if act, ok := h.joint(clauses); ok {
-		return Meaning{Sense: Do, Act: act}
-	}
 	if h.meanSeveral(clauses) {
 		return Meaning{Sense: TooMuch}
 	}
@@ -48,6 +49,7 @@ func (h *hearing) moves() Meaning {
 // 「三つ打って、ひと息おく」.
 func (h *hearing) joint(clauses []clause) (act int, ok bool) {
 	u := h.toPhrase(clauses, h.at)
+	u.inMood(h.mood())
 	h.compareAround(&u)
 	best := h.best(&u, h.possible)
 	if !best.sure() {
@@ -123,11 +125,9 @@ func (h *hearing) purpose(goal, going *clause) Meaning {
 func (h *hearing) meant(clauses []clause) Meaning {
 	main := &clauses[len(clauses)-1]
 	u := h.toPhrase(clauses, h.at)
-	u.question = h.isQuestion(main)
+	u.inMood(h.moodOf(main))
 	switch {
 	case len(u.deeds) > 0:
-	case u.question:
-		u.deeds = []deed{inquires}
 	case h.call && len(u.nouns) == 1 && h.nouns[u.nouns[0]].Kind == Person:
 		u.deeds = []deed{greets} // 「すみません、船長」
 	}
@@ -139,7 +139,7 @@ func (h *hearing) meant(clauses []clause) Meaning {
 		return Meaning{Sense: Do, Act: best.act}
 	case best.fit >= sure:
 		return Meaning{Maybe: []Meaning{{Sense: Do, Act: best.act}, {Sense: Do, Act: best.secondAct}}}
-	case u.question, goesSomewhere(main.deed) && !onTheWay(clauses):
+	case u.mood != wishing, goesSomewhere(main.deed) && !onTheWay(clauses):
 		return Meaning{}
 	}
 

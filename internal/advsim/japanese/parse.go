@@ -171,7 +171,7 @@ func (p *parser) take(t token, next *token) {
 			p.s.iffy = true
 		}
 	case isCopula:
-		p.copula(t)
+		p.copula(t, next)
 	case isBreak:
 		p.stop(t, next)
 	}
@@ -195,7 +195,7 @@ func (p *parser) name(m mention, next *token) {
 }
 
 // copula reads 「です」 and the like, which say little but may ask or deny.
-func (p *parser) copula(t token) {
+func (p *parser) copula(t token, next *token) {
 	c := &p.c
 	switch t.text {
 	case "か", "ですか", "なのか", "なのかな", "なのですか", "なんですか", "でしょうか", "ですかね", "だっけ":
@@ -206,6 +206,10 @@ func (p *parser) copula(t token) {
 		c.sign |= past
 	}
 	c.vague = true
+	if next != nil && describes(next) {
+		p.enclose() // 「灯台守だった父」
+		return
+	}
 	if d := p.nextDeed(); strings.HasSuffix(t.text, "か") && (d == inquires || d == tells || d == looks) {
 		c.link = quoted // 「どうして緑なのか聞く」
 		p.enclose()

@@ -12,13 +12,13 @@ type phrase struct {
 	runs   []run
 	inner  []innerDeed
 
-	deeds    []deed // the last is the main one
-	asked    deed   // what the main one comes to if it is asked of another
-	stem     string // of the main one, if it is no word
-	verbal   bool   // the main one is put as a verb
-	favour   bool   // the main one is to be done by another
-	subject  bool   // a thing does it by itself
-	question bool   // asks for a fact, without saying of whom
+	deeds   []deed // the last is the main one
+	asked   deed   // what the main one comes to if it is asked of another
+	stem    string // of the main one, if it is no word
+	verbal  bool   // the main one is put as a verb
+	favour  bool   // the main one is to be done by another
+	subject bool   // a thing does it by itself
+	mood    mood
 
 	// Of a sentence: what makes a difference here, since some act has it and does
 	// the like.
@@ -26,6 +26,16 @@ type phrase struct {
 	tellingInner []innerDeed
 	properTools  []int
 }
+
+// A mood is how something is said. Questions and remarks are no wishes: they
+// count only where an act has one as an example.
+type mood int
+
+const (
+	wishing   mood = iota
+	asking         // for a fact, without saying of whom: 「誰の手袋ですか」
+	remarking      // 「灯が見えたよ」
+)
 
 // A learnt is an act with what its phrases come to. The label is the first.
 type learnt struct {
@@ -47,12 +57,7 @@ func (r *Reader) learn(act int, a Act) learnt {
 		tokens, _ := r.words.split([]rune(fold(say)), false)
 		s := r.parse(tokens)
 		p := r.toPhrase(s.clauses, "")
-		if n := len(s.clauses); n > 0 && s.isQuestion(&s.clauses[n-1]) {
-			p.question = true
-			if len(p.deeds) == 0 {
-				p.deeds = []deed{inquires}
-			}
-		}
+		p.inMood(s.mood())
 		if !slices.ContainsFunc(p.nouns, func(n int) bool { return n != l.to }) {
 			p.nouns, p.loose = unite(p.nouns, p.loose...), nil
 		}
@@ -61,6 +66,18 @@ func (r *Reader) learn(act int, a Act) learnt {
 		l.nouns = unite(unite(l.nouns, p.nouns...), p.loose...)
 	}
 	return l
+}
+
+// inMood gives what is asked or remarked without a verb one.
+func (p *phrase) inMood(m mood) {
+	p.mood = m
+	switch {
+	case len(p.deeds) > 0:
+	case m == asking:
+		p.deeds = []deed{inquires}
+	case m == remarking:
+		p.deeds = []deed{isThere}
+	}
 }
 
 // unite adds to a what it has not.

@@ -83,7 +83,7 @@ func (h *hearing) meaning() Meaning {
 	switch {
 	case h.plea && !toSomebody:
 		return Meaning{Sense: Help}
-	case h.no, main.deed == quits, main.sign&negated != 0 && !h.carried:
+	case h.no && !slices.Contains(speech, main.deed), main.deed == quits, main.sign&negated != 0 && !h.carried && !main.asks:
 		return Meaning{Sense: Refused}
 	case h.carried && main.sign&negated == 0, carries:
 		return Meaning{Sense: Carried}
@@ -91,7 +91,7 @@ func (h *hearing) meaning() Meaning {
 		return Meaning{Sense: Supposed}
 	case len(h.clauses) == 0:
 		return Meaning{Sense: Silence} // 「えっと」
-	case !main.isMove(), h.unknown*strangeShare > h.letters:
+	case h.unknown*strangeShare > h.letters:
 		return Meaning{}
 	case main.sight && len(main.nouns) == 0 && !slices.ContainsFunc(main.runs, run.isArgument) &&
 		(main.deed == noDeed || main.asks || akin(main.deed, looks)):
@@ -121,25 +121,27 @@ func (h *hearing) settle(c *clause) {
 	}
 }
 
-// isMove reports whether a clause says what the player wants to do, not what
-// is, was, may be, or what others do.
-func (c *clause) isMove() bool {
-	return !c.other && c.sign&(past|ongoing|possible) == 0 && (!c.subject || c.sign&wanted != 0)
+// mood is how a sentence is said, by its last clause.
+func (s *sentence) mood() mood {
+	if n := len(s.clauses); n > 0 {
+		return s.moodOf(&s.clauses[n-1])
+	}
+	return wishing
 }
 
-// isQuestion reports whether a clause asks for a fact rather than for a deed.
-func (s *sentence) isQuestion(c *clause) bool {
+// moodOf tells what the player wants to do from what is asked, and from what
+// is, was, may be, or what others do.
+func (s *sentence) moodOf(c *clause) mood {
+	request := c.sign&(wanted|begged|invited|duty) != 0 || endsInTe(c.text) || c.deed == receives
 	switch {
-	case c.sight && c.asks, c.deed == knows, c.deed == receives:
-		return false
-	case c.sign&(wanted|begged|invited|duty) != 0, endsInTe(c.text):
-		return false
-	case c.sign&asks != 0:
-		return true
-	case c.asks:
-		return c.deed != inquires && c.deed != tells && c.deed != looks
+	case c.sight && c.asks, c.deed == knows && !c.other:
+	case !request && (c.sign&asks != 0 || s.mark && c.deed != noDeed),
+		!request && c.asks && c.deed != inquires && c.deed != tells && c.deed != looks:
+		return asking
+	case c.other, c.sign&(past|ongoing|possible) != 0, c.subject && c.sign&wanted == 0:
+		return remarking
 	}
-	return s.mark && c.deed != noDeed
+	return wishing
 }
 
 func (h *hearing) namesPerson() bool {

@@ -5,6 +5,7 @@ import "slices"
 // What the parts of a phrase are worth, of a hundred.
 const (
 	sure    = 70 // enough to act
+	closely = 88 // enough where it is no wish that is said
 	ahead   = 10 // how far behind the second best must be
 	perhaps = 35 // enough to ask whether it is meant
 
@@ -60,12 +61,16 @@ type comparison struct {
 func (c *comparison) score() (fit, doubtful int) {
 	u, e := c.u, c.e
 	c.points = deedScore(u, e)
-	if c.points == 0 && len(u.deeds) > 0 {
+	switch {
+	case u.mood != e.mood && u.mood != wishing, c.points == 0 && len(u.deeds) > 0:
 		return 0, 0
+	case len(u.deeds) == 0 && len(e.deeds) == 0 && len(e.groups)+len(e.runs) > 0: // 「三回」
+		c.points = 100
 	}
 	c.lookForWhatIsMissing()
 	c.lookForWhatIsTooMuch()
 	switch {
+	case len(u.deeds) == 0 && c.points > 0 && c.has == c.wants && c.has > 0:
 	case len(u.deeds) == 0 && c.has > 0 && !c.doubt:
 		return 0, perhaps // a name alone: 「霧」
 	case len(u.deeds) == 0, c.wants == 0 && !u.verbal && u.deeds[0] != greets:
@@ -77,6 +82,9 @@ func (c *comparison) score() (fit, doubtful int) {
 		c.worth(loneWorth)
 	default:
 		c.worth(loneWorth)
+		c.doubt = true
+	}
+	if u.mood != wishing && c.points < closely {
 		c.doubt = true
 	}
 	if c.doubt {
@@ -123,13 +131,13 @@ func (c *comparison) lookForWhatIsMissing() {
 	for _, want := range e.inner {
 		switch {
 		case slices.ContainsFunc(u.inner, want.isLike):
-		case want.deed == becomes, want.deed == isThere, want.deed == does, want.deed == looks:
+		case isState(want.deed), want.deed == does, want.deed == looks:
 			c.points -= unsaidTale
 		default:
 			c.worth(partWorth)
 		}
 	}
-	if e.question && !u.question {
+	if e.mood != u.mood {
 		c.worth(partWorth)
 	}
 }
@@ -192,8 +200,8 @@ func (c *comparison) lookForWhatIsTooMuch() {
 		c.doubt = c.doubt || general && len(e.inner) == 0
 	}
 	greetsThing := len(u.deeds) > 0 && u.deeds[len(u.deeds)-1] == greets &&
-		slices.ContainsFunc(u.nouns, func(n int) bool { return c.Reader.nouns[n].Kind != Person })
-	c.doubt = c.doubt || greetsThing || u.question && !e.question || u.subject && !e.subject
+		slices.ContainsFunc(u.nouns, func(n int) bool { return c.Reader.nouns[n].Kind != Person && !slices.Contains(e.nouns, n) })
+	c.doubt = c.doubt || greetsThing || u.subject && !e.subject
 }
 
 // deedScore is how close the verbs of two phrases are.
