@@ -165,6 +165,21 @@ func TestWayRound(t *testing.T) {
 	}
 }
 
+// 「進む」 is to go on where there is one way that does not lead back.
+func TestOnward(t *testing.T) {
+	e := newEngine(&story{start: "a", places: []place{
+		{id: "a", ways: []string{"b", "d"}},
+		{id: "b", ways: []string{"a", "c"}, back: "a"},
+		{id: "c", ways: []string{"b"}, back: "b", text: []passage{{text: "行き止まりだ。"}}},
+		{id: "d", ways: []string{"a"}},
+	}})
+	for from, want := range map[string]string{"a": "a", "b": "c", "c": "c", "d": "a"} {
+		if out := e.play(state{place: from}, "say", "進む"); out.state.place != want {
+			t.Errorf("from %s on to %s, want %s", from, out.state.place, want)
+		}
+	}
+}
+
 // A way is gone by typing what stands on its button, whatever else that might
 // mean or not mean.
 func TestButtonOfAWayTyped(t *testing.T) {
