@@ -209,6 +209,24 @@ func TestEnding(t *testing.T) {
 	}
 }
 
+// What may have been meant is named as it stands on its button.
+func TestPerhaps(t *testing.T) {
+	e := lamp(t)
+	look, shed := japanese.Meaning{Sense: japanese.Do, Act: 0}, japanese.Meaning{Sense: japanese.Go, Place: "shed"}
+	for _, tc := range []struct {
+		maybe []japanese.Meaning
+		want  string
+	}{
+		{[]japanese.Meaning{look}, "うまく伝わらなかった。もしかして、「星を眺める」ということだろうか。\n"},
+		{[]japanese.Meaning{shed}, "うまく伝わらなかった。もしかして、「小屋へ」ということだろうか。\n"},
+		{[]japanese.Meaning{look, shed}, "うまく伝わらなかった。「星を眺める」か、それとも「小屋へ」だろうか。\n"},
+	} {
+		if got := e.notDone(e.begin().state, "ほげほげ", japanese.Meaning{Maybe: tc.maybe}); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%v: %q, want %q", tc.maybe, got, tc.want)
+		}
+	}
+}
+
 func TestSameMoveSameReply(t *testing.T) {
 	one, other := lamp(t), lamp(t)
 	raw := at(t, one, "shed", "heard")

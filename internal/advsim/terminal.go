@@ -59,14 +59,11 @@ func (e *engine) page(out outcome, offers []offer) string {
 	return b.String()
 }
 
-// asTyped returns the move that a typed line makes: the offer of that number or
-// label, or else what it says.
+// asTyped returns the move that a typed line makes: the offer of that number, or
+// else what it says.
 func asTyped(offers []offer, line string) (kind, input string) {
-	line = strings.TrimSpace(line)
-	for i, o := range offers {
-		if line == o.Label || japanese.Fold(line) == strconv.Itoa(i+1) {
-			return o.Kind, o.Input
-		}
+	if n, err := strconv.Atoi(japanese.Fold(line)); err == nil && 1 <= n && n <= len(offers) {
+		return offers[n-1].Kind, offers[n-1].Input
 	}
 	return "say", line
 }
