@@ -129,21 +129,20 @@ func (e *event) comes(have flags, open []bool) bool {
 }
 
 // harmedBy returns the flags that could keep e from coming about, now or later,
-// if they were set, and whether it is too late for e in any case. Nothing that
-// happens once own is set can harm e.
-func (e *event) harmedBy(have, own flags) (harm flags, late bool) {
+// if they were set, and whether it is too late for e in any case.
+func (e *event) harmedBy(have flags) (harm flags, late bool) {
 	if e.unless&have != 0 {
 		return 0, true
 	}
 	harm = e.unless
 	for _, a := range e.above {
-		if a.unless&have != 0 || a.needs&own != 0 {
+		if a.unless&have != 0 {
 			continue
 		}
 		harm |= a.needs &^ have
 		late = late || a == when{}
 	}
-	return harm &^ own, late
+	return harm, late
 }
 
 // A verdict is what a search makes of a set of flags.
@@ -173,18 +172,18 @@ func (w *world) explore(s search, visit func(have, next flags) verdict) (isFound
 		open := w.open(have)
 		var next, lasts, harmful flags
 		if s.wanted != nil {
-			harmful, _ = s.wanted.harmedBy(have, 0)
+			harmful, _ = s.wanted.harmedBy(have)
 		}
 		for i := range w.events {
 			e := &w.events[i]
 			if e.sets&^have&s.among == 0 {
 				continue
 			}
-			harm, late := e.harmedBy(have, e.sets)
+			harm, late := e.harmedBy(have)
 			if late {
 				continue
 			}
-			harm &= s.among
+			harm &= s.among &^ e.sets // what e sets comes too late to harm it
 			harmful |= harm
 			if e.comes(have, open) {
 				next |= e.sets

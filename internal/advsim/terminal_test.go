@@ -53,8 +53,10 @@ func TestTerminalEndsWithTheStory(t *testing.T) {
 
 // A number that is on no button is words like any others.
 func TestNumberOnNoButton(t *testing.T) {
-	if got := typed(t, "7\n"); strings.Count(got, "行けるのは、「小屋へ」。") != 1 {
-		t.Errorf("%q", got)
+	for _, number := range []string{"0", "3", "-7", "99999999999999999999"} {
+		if got := typed(t, number+"\n"); strings.Count(got, "行けるのは、「小屋へ」。") != 1 {
+			t.Errorf("%s: %q", number, got)
+		}
 	}
 }
 
