@@ -1,6 +1,6 @@
-// Command adv-sim is the built-in engine as a program of its own. `adv-sim
-// serve` reads one JSON line a move from stdin and writes one JSON line a
-// reply to stdout until stdin ends.
+// Command adv-sim is the built-in engine as a program of its own: `adv-sim
+// serve` answers moves, one JSON line each, `adv-sim play` plays in a terminal,
+// and `adv-sim check` looks for mistakes in the story.
 package main
 
 import (

@@ -1,13 +1,3 @@
-// Package advsim is the built-in engine: a short adventure in Japanese that is
-// played one JSON line at a time.
-//
-// It owns the story, the reading of what players type, and the shape of the
-// state that browsers carry between moves. It keeps nothing itself, so the same
-// state and the same input always bring the same reply.
-//
-// The one thing that can go wrong is the state: it comes back through
-// strangers' hands. Whatever arrives there, and on the line as a whole, is
-// answered with one reply line; nothing on stdin ends the engine but its end.
 package advsim
 
 import (
@@ -15,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,44 +22,15 @@ const (
 	maxID = 64
 )
 
-// Exit statuses.
-const (
-	exitOK    = 0
-	exitBroke = 1 // stdin or stdout failed
-	exitUsage = 2
-)
-
-const usage = `usage: adv-sim serve
-
-  serve   play: one JSON line a move on stdin, one JSON line a reply on stdout,
-          until stdin ends
-`
-
-// Main runs the engine with the arguments after the program's name and returns
-// its exit status: 0 when stdin has ended, 1 when a pipe broke, 2 for arguments
-// that it does not know.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	switch {
-	case len(args) == 0:
-		fmt.Fprint(stderr, "adv-sim: what to do is missing\n", usage)
-		return exitUsage
-	case args[0] != "serve":
-		fmt.Fprintf(stderr, "adv-sim: unknown command %q\n%s", args[0], usage)
-		return exitUsage
-	case len(args) > 1:
-		fmt.Fprintf(stderr, "adv-sim: serve takes no arguments, but was given %q\n%s", args[1], usage)
-		return exitUsage
-	}
-	if err := newEngine(shiranari()).serve(stdin, stdout); err != nil {
-		fmt.Fprintf(stderr, "adv-sim: %v\n", err)
-		return exitBroke
-	}
-	return exitOK
-}
-
 // serve answers every line of r with one line on w, in order, each written out
 // before the next is read. It returns nil when r has ended.
 func (e *engine) serve(r io.Reader, w io.Writer) error {
+	// The first lines, a ping and a new game, need no reader: it is made beside
+	// them, so that the first sentence need not wait for it either.
+	var making sync.WaitGroup
+	making.Go(func() { e.reader() })
+	defer making.Wait()
+
 	lines := bufio.NewReader(r)
 	for {
 		line, tooLong, err := readLine(lines)
@@ -212,7 +174,7 @@ func (e *engine) answer(line []byte) []byte {
 		ID: id, OK: true,
 		Text:    out.text,
 		State:   e.save(out.state),
-		Place:   e.place(out.state.place).name,
+		Place:   e.story.place(out.state.place).name,
 		Choices: e.choices(out.state),
 		Places:  e.places(out.state),
 		End:     out.state.ending != "",

@@ -97,18 +97,14 @@ func TestProtocol(t *testing.T) {
 }
 
 func TestReplyLooks(t *testing.T) {
-	got := serve(t, `{"id":17,"kind":"new"}`)[0]
-	for _, want := range []string{
-		`{"id":17,"ok":true,"text":"`,
-		`"state":{"v":1,"story":"`, `"place":"bus_stop","turn":0,"flags":[],"ending":""}`,
-		`"place":"バス停"`,
-		`"choices":[{"label":"時刻表を見る","kind":"say","input":"時刻表を見る"}]`,
-		`{"label":"港へ","kind":"move","input":"harbor"}`,
-		`"end":false}`,
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s\nlacks %s", got, want)
-		}
+	e := lamp(t)
+	got := string(e.answer([]byte(`{"id":17,"kind":"new"}`)))
+	want := `{"id":17,"ok":true,"text":"日が暮れた。塔に灯がない。\nあなたは桟橋に立っている。",` +
+		`"state":{"v":1,"story":"` + e.story.fingerprint + `","place":"pier","turn":0,"flags":[],"ending":""},` +
+		`"place":"桟橋","choices":[{"label":"星を眺める","kind":"say","input":"星を眺める"}],` +
+		`"places":[{"label":"小屋へ","kind":"move","input":"shed"}],"end":false}`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -165,13 +161,33 @@ func TestAnswersAtOnce(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, args := range [][]string{nil, {"play"}, {"serve", "--data"}, {""}} {
+	for _, tc := range []struct {
+		args []string
+		want string // part of what is said of them
+	}{
+		{nil, "what to do is missing"},
+		{[]string{""}, `unknown command ""`},
+		{[]string{"dance"}, `unknown command "dance"`},
+		{[]string{"--data"}, `unknown command "--data"`},
+		{[]string{"serve", "--data"}, `serve takes no arguments, but was given "--data"`},
+		{[]string{"play", "story"}, `play takes no arguments, but was given "story"`},
+		{[]string{"check", "a", "b"}, `check takes one folder, but was given "b" as well`},
+	} {
 		var stdout, stderr bytes.Buffer
-		if status := Main(args, strings.NewReader(""), &stdout, &stderr); status != exitUsage {
-			t.Errorf("%q: exit status %d", args, status)
+		if status := Main(tc.args, strings.NewReader(""), &stdout, &stderr); status != exitUsage {
+			t.Errorf("%q: exit status %d", tc.args, status)
 		}
-		if stdout.Len() > 0 || !strings.Contains(stderr.String(), "usage: adv-sim serve") {
-			t.Errorf("%q: stdout %q, stderr %q", args, stdout.String(), stderr.String())
+		if stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "adv-sim: "+tc.want+"\nusage: adv-sim serve") {
+			t.Errorf("%q: stdout %q, stderr %q", tc.args, stdout.String(), stderr.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, arg := range []string{"help", "-h", "--help"} {
+		var stdout, stderr bytes.Buffer
+		if status := Main([]string{arg}, strings.NewReader(""), &stdout, &stderr); status != exitOK || stdout.String() != usage || stderr.Len() > 0 {
+			t.Errorf("%q: exit status %d, stdout %q, stderr %q", arg, status, stdout.String(), stderr.String())
 		}
 	}
 }
@@ -182,64 +198,16 @@ func (brokenPipe) Read([]byte) (int, error)  { return 0, errors.New("read broke"
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("write broke") }
 
 func TestBrokenPipes(t *testing.T) {
-	var stderr bytes.Buffer
-	if status := Main([]string{"serve"}, brokenPipe{}, io.Discard, &stderr); status != exitBroke || !strings.Contains(stderr.String(), "read broke") {
-		t.Errorf("stdin broken: exit status %d, stderr %q", status, stderr.String())
+	for _, command := range []string{"serve", "play"} {
+		var stderr bytes.Buffer
+		if status := Main([]string{command}, brokenPipe{}, io.Discard, &stderr); status != exitBroke || !strings.Contains(stderr.String(), "read broke") {
+			t.Errorf("%s, stdin broken: exit status %d, stderr %q", command, status, stderr.String())
+		}
 	}
-	stderr.Reset()
-	if status := Main([]string{"serve"}, strings.NewReader("x\n"), brokenPipe{}, &stderr); status != exitBroke || !strings.Contains(stderr.String(), "write broke") {
-		t.Errorf("stdout broken: exit status %d, stderr %q", status, stderr.String())
+	for _, command := range []string{"serve", "play", "check"} {
+		var stderr bytes.Buffer
+		if status := Main([]string{command}, strings.NewReader("x\n"), brokenPipe{}, &stderr); status != exitBroke || !strings.Contains(stderr.String(), "write broke") {
+			t.Errorf("%s, stdout broken: exit status %d, stderr %q", command, status, stderr.String())
+		}
 	}
-}
-
-func FuzzServe(f *testing.F) {
-	e := newEngine(shiranari())
-	state := at(f, e, harbor, heardFog)
-	f.Add([]byte(`{"id":1,"kind":"new"}` + "\n"))
-	f.Add([]byte(moveLine(2, "say", "船長に霧の話を聞く", state) + "\n" + moveLine(3, "move", "hut", state)))
-	f.Add([]byte(moveLine(2, "look", "", state) + "\r\n\r\n"))
-	f.Add([]byte("\n\n{\n[[[\x00\xff\n"))
-	f.Add([]byte(`{"id":"x","kind":"move","input":"港","state":{"v":1}}`))
-	f.Fuzz(func(t *testing.T, input []byte) {
-		want := bytes.Count(input, []byte("\n"))
-		if len(input) > 0 && input[len(input)-1] != '\n' {
-			want++
-		}
-		var out bytes.Buffer
-		if err := e.serve(bytes.NewReader(input), &out); err != nil {
-			t.Fatal(err)
-		}
-		if got := bytes.Count(out.Bytes(), []byte("\n")); got != want {
-			t.Fatalf("%d answers to %d lines", got, want)
-		}
-		for line := range bytes.Lines(out.Bytes()) {
-			var a answer
-			if err := json.Unmarshal(line, &a); err != nil || a.OK == nil || len(line) > maxLine {
-				t.Fatalf("answer %q: %v", line, err)
-			}
-		}
-	})
-}
-
-// Whatever is typed is answered, and leads to a state that is accepted again.
-func FuzzSay(f *testing.F) {
-	e := newEngine(shiranari())
-	for _, text := range []string{"船長に霧の話を聞く", "ﾏｯﾁをください", "三つ打って、ひと息おく", "港から戻らない", "が゛は〜ー１①㍿"} {
-		f.Add(text, uint8(2), uint16(lit|hasLantern|hasMatches|heardFog))
-	}
-	f.Fuzz(func(t *testing.T, text string, place uint8, happened uint16) {
-		s := state{place: e.story.places[int(place)%len(e.story.places)].id, turn: 50, flags: flags(happened)}
-		if e.check(s) != nil {
-			return
-		}
-		for _, kind := range []string{"say", "move", "look"} {
-			out := e.play(s, kind, text)
-			if err := e.check(out.state); err != nil {
-				t.Errorf("%s %q from %+v leads to %+v: %v", kind, text, s, out.state, err)
-			}
-			if out.text == "" || !out.state.flags.cover(s.flags) {
-				t.Errorf("%s %q from %+v leads to %+v: %q", kind, text, s, out.state, out.text)
-			}
-		}
-	})
 }

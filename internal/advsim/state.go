@@ -2,7 +2,7 @@ package advsim
 
 import (
 	"errors"
-	"math/bits"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -47,7 +47,7 @@ const (
 
 func (e *engine) save(s state) savedState {
 	saved := savedState{
-		Version: stateVersion, Story: e.fingerprint,
+		Version: stateVersion, Story: e.story.fingerprint,
 		Place: s.place, Turn: s.turn, Ending: s.ending,
 	}
 	for bit, name := range e.story.flags {
@@ -68,13 +68,13 @@ func (e *engine) decodeState(raw jsontext.Value) (state, *badState) {
 	if err := json.Unmarshal(raw, &saved, json.RejectUnknownMembers(true)); err != nil {
 		return state{}, &badState{cannotGoOn, "state has another shape"}
 	}
-	if saved.Version != stateVersion || saved.Story != e.fingerprint {
+	if saved.Version != stateVersion || saved.Story != e.story.fingerprint {
 		return state{}, &badState{storyIsNew, "state is of another story or version"}
 	}
 	s := state{place: saved.Place, turn: saved.Turn, ending: saved.Ending}
 	last := -1
 	for _, name := range saved.Flags {
-		bit := e.flagBit(name)
+		bit := slices.Index(e.story.flags, name)
 		if bit <= last {
 			return state{}, &badState{cannotGoOn, "state has an unknown flag, or flags in disorder"}
 		}
@@ -87,81 +87,33 @@ func (e *engine) decodeState(raw jsontext.Value) (state, *badState) {
 	return s, nil
 }
 
-// flagBit returns the bit of a flag, -1 if there is none of that name.
-func (e *engine) flagBit(name string) int {
-	for bit, known := range e.story.flags {
-		if known == name {
-			return bit
-		}
-	}
-	return -1
-}
-
 // check reports why a state cannot have come out of this story.
 func (e *engine) check(s state) error {
-	here := e.place(s.place)
+	here := e.story.placeIndex(s.place)
 	switch {
-	case here == nil:
+	case here < 0:
 		return errors.New("state has an unknown place")
-	case !s.flags.cover(here.needs):
+	case !e.world.open(s.flags)[here]:
 		return errors.New("state is at a place it cannot have reached")
-	case !e.canHaveHappened(s.flags):
-		return errors.New("state has flags that do not go together")
-	case s.ending != "" && !e.canHaveEnded(s):
-		return errors.New("state has an ending it cannot have reached")
 	case s.turn < e.fewestTurns(s) || s.turn > maxTurn:
 		return errors.New("state has an impossible number of turns")
+	case s.ending != "" && !e.world.canHaveEnded(s.ending, here, s.flags):
+		return errors.New("state has an ending it cannot have reached")
+	case s.ending == "" && !e.world.canHaveHappened(s.flags):
+		return errors.New("state has flags that do not go together")
 	}
 	return nil
-}
-
-// canHaveHappened plays the story over: beginning with nothing, it does every
-// act that sets nothing but flags in want, until no act adds one. Flags are
-// never taken back, so what an act needed once still holds.
-func (e *engine) canHaveHappened(want flags) bool {
-	var have flags
-	for before := ^have; before != have; {
-		before = have
-		for _, a := range e.story.acts {
-			for _, t := range a.tellings {
-				if want.cover(t.sets) && have.cover(t.needs|e.needsAt(a)) {
-					have |= t.sets
-				}
-			}
-		}
-	}
-	return have == want
-}
-
-// canHaveEnded reports whether some act brings s's ending about where s is.
-func (e *engine) canHaveEnded(s state) bool {
-	for _, a := range e.story.acts {
-		for _, t := range a.tellings {
-			if t.ends == s.ending && a.isAt(s.place) && t.holds(s.flags) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // fewestTurns is a lower bound: every flag took a turn of its own, so did the
 // ending, and so did leaving the first place.
 func (e *engine) fewestTurns(s state) int {
-	turns := bits.OnesCount16(uint16(s.flags))
-	if s.ending != "" {
-		turns++
-	}
+	turns := s.flags.count()
 	if s.place != e.story.start {
 		turns++
 	}
-	return turns
-}
-
-// needsAt returns what it takes to be where an act is done.
-func (e *engine) needsAt(a act) flags {
-	if a.at == "" {
-		return 0
+	if s.ending != "" {
+		turns++
 	}
-	return e.place(a.at).needs
+	return turns
 }

@@ -1,0 +1,110 @@
+package japanese
+
+import (
+	"testing"
+)
+
+// A row is what is said at a place, and what it comes to: the label of an act,
+// a place in angle brackets, a sense in square brackets.
+type row struct{ at, want, text string }
+
+const nothing = "[nothing]" // no act and no way, whatever else
+
+func harborReader() *Reader {
+	acts := make([]Act, len(harborActs))
+	for i, a := range harborActs {
+		acts[i] = a.Act
+	}
+	return New(harborNouns, acts)
+}
+
+// means names what a sentence comes to, if all acts of the place are possible.
+func means(r *Reader, at, text string) string {
+	m := r.Read(text, at, func(i int) bool { return harborActs[i].at == at || harborActs[i].at == anywhere })
+	return name(m)
+}
+
+func name(m Meaning) string {
+	switch m.Sense {
+	case Do:
+		return harborActs[m.Act].Label
+	case Go:
+		return "<" + m.Place + ">"
+	case Elsewhere:
+		return "[elsewhere] " + harborActs[m.Act].Label
+	case Unclear:
+		s := nothing
+		for _, x := range m.Maybe {
+			s += " " + name(x) + "?"
+		}
+		return s
+	}
+	return [...]string{Silence: "[silence]", Refused: "[refused]", Supposed: "[supposed]", TooMuch: "[too much]",
+		GoBack: "[back]", GoOn: "[on]", Look: "[look]", Help: "[help]", Carried: "[carried]"}[m.Sense]
+}
+
+func hits(t *testing.T, r *Reader, rows []row) (hit int) {
+	for _, row := range rows {
+		got := means(r, row.at, row.text)
+		if got == row.want || row.want == nothing && !isMove(got) {
+			hit++
+		} else {
+			t.Logf("at %s, 「%s」 is %s, want %s", row.at, row.text, got, row.want)
+		}
+	}
+	return hit
+}
+
+func TestHeldOut(t *testing.T) {
+	r := harborReader()
+	t.Logf("%d of %d", hits(t, r, heldOut), len(heldOut))
+}
+
+// What players write, and what it comes to.
+func TestUnderstood(t *testing.T) {
+	r := harborReader()
+	n := 0
+	for _, group := range said {
+		for _, text := range group.texts {
+			n++
+			if got := means(r, group.at, text); got != group.want {
+				t.Errorf("at %s, 「%s」 is %s, want %s", group.at, text, got, group.want)
+			}
+		}
+	}
+	t.Log(n, "wordings")
+}
+
+// What must not be taken for an act or a way.
+func TestNotMeant(t *testing.T) {
+	r := harborReader()
+	n := 0
+	for _, group := range notMeant {
+		for _, text := range group.texts {
+			n++
+			if got := means(r, group.at, text); isMove(got) {
+				t.Errorf("at %s, 「%s」 is taken for %s", group.at, text, got)
+			}
+		}
+	}
+	t.Log(n, "wordings")
+}
+
+func isMove(meaning string) bool {
+	return meaning[0] != '[' || meaning == "[back]" || meaning == "[on]"
+}
+
+func TestExamples(t *testing.T) {
+	r := harborReader()
+	for _, a := range harborActs {
+		at := a.at
+		if at == anywhere {
+			at = breakwater
+		}
+		for _, say := range append(a.Says, a.Label) {
+			if got := means(r, at, say); got != a.Label {
+				t.Errorf("at %s, 「%s」 is %s, want %s", at, say, got, a.Label)
+			}
+		}
+	}
+}
