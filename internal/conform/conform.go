@@ -74,10 +74,7 @@ func (r Report) count(v Verdict) int {
 // engine's program cannot be executed. When ctx is done it stops and reports what it
 // knows. Nothing of the engine is left when it returns.
 func Check(ctx context.Context, cfg Config) (Report, error) {
-	c := &check{ctx: ctx, cfg: &cfg}
-	for _, r := range rules {
-		c.report.Findings = append(c.report.Findings, Finding{Rule: r.name, Title: r.title})
-	}
+	c := newCheck(ctx, &cfg)
 	defer c.drop()
 	if err := c.run(); err != nil {
 		return Report{}, err
@@ -94,6 +91,17 @@ type check struct {
 	talk   *talk    // the engine that is up; nil if none is
 	script []played // ordinary play, as the first process answered it
 	worst  time.Duration
+	// unsteady says that the engine gives other replies to the same moves, so that
+	// nothing follows from a difference any more.
+	unsteady bool
+}
+
+func newCheck(ctx context.Context, cfg *Config) *check {
+	c := &check{ctx: ctx, cfg: cfg}
+	for _, r := range rules {
+		c.report.Findings = append(c.report.Findings, Finding{Rule: r.name, Title: r.title})
+	}
+	return c
 }
 
 // A played is a move and the reply that it brought.
@@ -101,6 +109,12 @@ type played struct {
 	move simbridge.Move
 	line []byte // as it was sent
 	reply
+}
+
+// A trial tries whether one rule holds.
+type trial struct {
+	rule string
+	try  func() error // a *fault if it does not
 }
 
 // run tries the rules. An engine that fails in ordinary play is asked no more: most
@@ -111,13 +125,7 @@ func (c *check) run() error {
 		return err
 	}
 	c.talk = t
-	ordinary := []struct {
-		rule string
-		try  func() error
-	}{
-		{ruleStart, c.start}, {ruleNew, c.begin}, {ruleMove, c.walk},
-	}
-	for _, step := range ordinary {
+	for _, step := range []trial{{ruleStart, c.start}, {ruleNew, c.begin}, {ruleMove, c.walk}} {
 		err := step.try()
 		rule := step.rule
 		if f, ok := errors.AsType[*fault](err); ok && f.rule != "" {
@@ -127,25 +135,28 @@ func (c *check) run() error {
 			return nil
 		}
 	}
-	for _, rule := range []string{ruleLines, ruleStdout, ruleJSON, ruleSize} {
+	for _, rule := range []string{ruleLines, ruleStdout, ruleJSON, ruleSize, ruleOffers} {
 		c.judge(rule, nil)
 	}
 	c.judgeID()
 	c.judgeFlush()
 	c.judgeBrowser()
-	c.judgeOffers()
 	c.judgeTime()
 
-	for _, trial := range []struct {
-		rule string
-		try  func() error
-	}{
-		{ruleSame, c.same}, {ruleMemory, c.memory}, {ruleSpelling, c.spelling}, {ruleText, c.text}, {ruleLarge, c.large},
-		{ruleKind, c.kind}, {ruleState, c.state}, {rulePieces, c.pieces}, {ruleEnd, c.end}, {ruleClosed, c.closed},
+	for _, trial := range []trial{
+		{ruleSame, c.same}, {ruleMemory, c.memory}, {ruleSpelling, c.spelling}, {ruleText, c.text},
+		{ruleKind, c.kind}, {ruleState, c.state}, {ruleLarge, c.large}, {rulePieces, c.pieces}, {ruleEnd, c.end}, {ruleClosed, c.closed},
 	} {
+		if trial.rule == ruleMemory && c.unsteady || trial.rule == ruleLarge && c.finding(ruleState).Verdict == Wrong {
+			continue // it would only tell the same again
+		}
 		err := trial.try()
 		if err == nil && c.talk != nil {
 			err = c.talk.quiet(c.cfg.Limits.Grace)
+		}
+		if f, ok := errors.AsType[*fault](err); ok && f.rule == ruleStart { // no trial's doing
+			c.judge(ruleStart, err)
+			return nil
 		}
 		if !c.judge(trial.rule, err) {
 			c.drop() // the next rule gets an engine of its own
@@ -172,7 +183,7 @@ func (c *check) judge(name string, err error) bool {
 	}
 	r := c.rule(name)
 	f.Verdict = Wrong
-	f.Notes = append(f.Notes, broken.what)
+	f.Notes = []string{broken.what}
 	f.Sent, f.Came = broken.sent, broken.came
 	f.Why, f.Do = r.why, r.do
 	if broken.do != "" {
@@ -230,7 +241,11 @@ func (c *check) fresh() (*talk, error) {
 		return nil, err
 	}
 	c.talk = t
-	return t, c.greet(t)
+	err = c.greet(t)
+	if f, ok := errors.AsType[*fault](err); ok {
+		f.rule, f.what = ruleStart, "Another process of it, started later, fails. "+f.what
+	}
+	return t, err
 }
 
 // drop ends the engine that is up.

@@ -109,8 +109,6 @@ func (c *check) watchOffers(m simbridge.Move, r reply) {
 	}
 }
 
-func (c *check) judgeOffers() { c.judge(ruleOffers, nil) }
-
 func there(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != 'n' }
 
 func list(value jsontext.Value) []jsontext.Value {

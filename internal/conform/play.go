@@ -57,9 +57,7 @@ func (c *check) greet(t *talk) error {
 		}
 		a, err := simbridge.ReadAnswer(line)
 		switch {
-		case err != nil && hasBOM(line):
-			return t.nonsenseFault(0, line, err)
-		case err != nil && bytes.HasPrefix(line, []byte(`{"`)):
+		case err != nil && (notUTF8(line) != "" || bytes.HasPrefix(line, []byte(`{"`))):
 			return t.nonsenseFault(0, line, err)
 		case err != nil:
 			if t.banner = append(t.banner, show(line)); len(t.banner) > lim.BannerLines {
@@ -130,10 +128,8 @@ func (c *check) orGreeting(err error) error {
 
 // begin has the engine begin a game.
 func (c *check) begin() error {
-	r, err := c.plays(simbridge.Move{Kind: "new"})
-	if err == nil {
-		err = c.talk.quiet(c.cfg.Limits.Grace)
-	}
+	m := simbridge.Move{Kind: "new"}
+	r, err := c.talk.play(m)
 	if err != nil {
 		return err
 	}
@@ -146,24 +142,29 @@ func (c *check) begin() error {
 	case stateOf(r.line) == nil:
 		f.what = `Its reply has no "state", or null.`
 	default:
-		return nil
+		c.record(m, r)
+		return c.talk.quiet(c.cfg.Limits.Grace)
 	}
 	return f
 }
 
-// plays is a move of ordinary play, and goes into the script.
+// plays plays a move of ordinary play.
 func (c *check) plays(m simbridge.Move) (reply, error) {
 	r, err := c.talk.play(m)
-	if err != nil {
-		return r, err
+	if err == nil {
+		c.record(m, r)
 	}
+	return r, err
+}
+
+// record puts a move that was played into the script, and looks at what it brought.
+func (c *check) record(m simbridge.Move, r reply) {
 	c.script = append(c.script, played{m, c.talk.sent, r})
 	c.worst = max(c.worst, r.think)
 	if state := stateOf(r.line); state != nil && !r.a.Rejected {
 		c.watchState(state, r.line)
 	}
 	c.watchOffers(m, r)
-	return r, nil
 }
 
 // walk plays what the engine offers, and begins anew where a story ends.
@@ -172,6 +173,7 @@ func (c *check) walk() error {
 	offers := offersIn(c.script[0].reply.line, c.cfg)
 	accepted := 0
 	var refused []byte
+	var vain []string                     // offers that it refused
 	chance := rand.New(rand.NewPCG(1, 2)) // the same for every check
 	for n := range c.cfg.Limits.CheckMoves {
 		m := simbridge.Move{Kind: c.cfg.Kinds[n%len(c.cfg.Kinds)], State: state}
@@ -190,7 +192,7 @@ func (c *check) walk() error {
 		if r.a.Rejected {
 			refused = r.line
 			if offered {
-				c.warn(ruleOffers, fmt.Sprintf("It refuses a move that it has offered: kind %s, input %s.", inWords(&m.Kind), inWords(m.Input)), r.line)
+				vain = append(vain, fmt.Sprintf("It refuses a move that it has offered: kind %s, input %s.", inWords(&m.Kind), inWords(m.Input)))
 			}
 			continue
 		}
@@ -213,6 +215,9 @@ func (c *check) walk() error {
 			do:   "Offer moves that it takes, and set KIRI_KINDS to the kinds that it knows.",
 		})
 	}
+	for _, what := range vain {
+		c.warn(ruleOffers, what, refused)
+	}
 	if err := c.talk.pings(); err != nil {
 		return err
 	}
@@ -231,6 +236,7 @@ func (c *check) judgeID() {
 func (c *check) judgeFlush() {
 	if c.talk.crlf {
 		c.warn(ruleFlush, `Its lines end with \r\n. The server takes the \r off; other programs may not.`, nil)
+		c.finding(ruleFlush).Why = "JSON allows it; but two programs that disagree about the end of a line lose one."
 		c.finding(ruleFlush).Do = `Write \n alone (on Windows open stdout as binary).`
 	}
 	c.judge(ruleFlush, nil)

@@ -16,9 +16,9 @@ const (
 	ruleBrowser  = "browser"
 	ruleSpelling = "spelling"
 	ruleText     = "text"
-	ruleLarge    = "large"
 	ruleKind     = "kind"
 	ruleState    = "state"
+	ruleLarge    = "large"
 	rulePieces   = "pieces"
 	ruleEnd      = "end"
 	ruleClosed   = "closed"
@@ -78,15 +78,15 @@ var rules = []rule{
 	{ruleText, "takes whatever a player may type",
 		"Players type it. One who can end the engine ends it for everybody.",
 		`Read lines as bytes up to \n, decode them as UTF-8, and nothing else: U+2028 and the like are no line breaks in JSON. Count characters and not bytes where you cut text.`},
-	{ruleLarge, "takes a large state",
-		"The state comes from the player's side, who can send one as large and as deeply nested as the server lets through.",
-		`Read lines of any length. Refuse what you cannot use with "ok":false.`},
 	{ruleKind, "answers a kind that it does not know",
 		"KIRI_KINDS may name a kind that the engine has not learned yet.",
 		`Answer with "ok":false and an "error" for the player.`},
 	{ruleState, "answers a state that is missing or makes no sense",
 		"The state comes from the player's side, who can change it at will. One who can end the engine ends it for everybody.",
 		`Check what you use of the state, its types and its ranges, and answer with "ok":false and an "error" for the player. Catch all the rest around the whole move.`},
+	{ruleLarge, "takes a large state",
+		"The state comes from the player's side, who can send one as large and as deeply nested as the server lets through.",
+		`Read lines of any length, catch what the JSON library throws, and answer with "ok":false. The id can be read without it: it stands first in the line.`},
 	{rulePieces, "reads lines: two at once, and one in two parts",
 		"A pipe keeps no borders: lines come as the system cuts them. A line that is lost is an answer that a player waits for.",
 		`Read up to each \n, and keep what has come behind it for the next line.`},
@@ -105,6 +105,6 @@ var rules = []rule{
 }
 
 const (
-	adviceBOM    = "Write UTF-8 without a byte-order mark (in .NET new UTF8Encoding(false), in Python utf-8 and not utf-8-sig)."
+	adviceUTF8   = "Write UTF-8 without a byte-order mark, whatever the system's own encoding is, and cut no text in the middle of a character. (.NET: new UTF8Encoding(false). Python: json.dumps writes ASCII by itself.)"
 	adviceSpread = "Write each reply on one line: no indentation, no pretty printing."
 )

@@ -195,7 +195,7 @@ func (t *talk) readMore(limit time.Duration) error {
 		return nil
 	case t.ctx.Err() != nil:
 		return errStopped
-	case errors.Is(err, os.ErrDeadlineExceeded) && !t.bare.EndsWithin(0):
+	case errors.Is(err, os.ErrDeadlineExceeded) && !t.bare.Exited():
 		return errLate
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		t.held = true
@@ -268,14 +268,14 @@ func (t *talk) nonsenseFault(id uint64, line []byte, err error) error {
 	switch {
 	case len(bytes.TrimSpace(line)) == 0:
 		f.rule, f.what = ruleLines, "It wrote an empty line before its reply."
-	case hasBOM(line):
-		f.what, f.do = "Its line begins with a byte-order mark (EF BB BF).", adviceBOM
+	case notUTF8(line) != "":
+		f.what, f.do = notUTF8(line), adviceUTF8
 		return t.fault(f)
 	case opensOnly(line):
 		f.rule, f.what, f.do = ruleLines, "Its JSON is spread over several lines.", adviceSpread
 		return t.fault(f)
 	case !utf8.Valid(line):
-		f.what, f.do = "Its reply is not UTF-8.", "Set the encoding of stdout to UTF-8, and cut no text in the middle of a character."
+		f.what, f.do = "Its reply is not UTF-8.", adviceUTF8
 	default:
 		f.what = "Its reply is no good JSON object: " + plain(err) + "."
 	}
@@ -305,31 +305,46 @@ func (t *talk) silenceFault(err error, limit time.Duration) error {
 		})
 	}
 	// Does the answer sit in a buffer? The end of stdin brings it out.
-	t.bare.CloseStdin()
-	line, late := t.readLine(t.cfg.Limits.StopStep)
-	if late == nil || len(t.in) > 0 {
-		if late != nil {
-			line = t.in
-		}
+	line, err := t.drained(limit)
+	switch {
+	case errors.Is(err, errStopped):
+		return err
+	case err == nil:
 		return t.fault(&fault{
 			rule: ruleFlush, came: []string{"nothing within " + limit.String(), "after the end of stdin: " + show(line)},
-			what: "Its reply came only after the end of stdin: until then it sat in a buffer.",
+			what: "Its reply came only after the end of stdin: it sat in a buffer, or the engine reads to the end before it answers.",
 		})
-	}
-	if errors.Is(late, errStopped) {
-		return late
 	}
 	f := &fault{
 		came: []string{"nothing within " + limit.String()},
 		what: fmt.Sprintf("It did not answer within %s (KIRI_SIM_REPLY).", limit),
 		do:   "Look for an endless loop, a wait for more input, or reading that wants the end of stdin instead of the end of a line.",
 	}
-	if t.sent != nil && bytes.Contains(t.sent, []byte(`"kind":"ping"`)) && limit == t.cfg.Limits.IdlePong {
+	if t.ready > 0 && bytes.Contains(t.sent, []byte(`"kind":"ping"`)) {
 		f.what = fmt.Sprintf("It did not answer a ping within %s.", limit)
 	}
 	_, stderr := t.bare.Kill()
 	f.came = append(f.came, lastWords(stderr)...)
 	return t.fault(f)
+}
+
+// drained ends stdin and returns the line that this brings out. An engine that has
+// never answered may just be slow to start, so that another one is asked.
+func (t *talk) drained(limit time.Duration) ([]byte, error) {
+	if t.ready > 0 {
+		t.bare.CloseStdin()
+		return t.readLine(t.cfg.Limits.StopStep)
+	}
+	other, err := startTalk(t.ctx, t.cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer other.bare.Kill()
+	if err := other.send(t.sent, limit); err != nil {
+		return nil, err
+	}
+	other.bare.CloseStdin()
+	return other.readLine(limit / 2)
 }
 
 // endFault is about an engine that went, or closed its stdout, where it should have
@@ -372,7 +387,16 @@ func lastWords(stderr string) []string {
 	return shown
 }
 
-func hasBOM(line []byte) bool { return bytes.HasPrefix(line, []byte("\xef\xbb\xbf")) }
+// notUTF8 says which encoding a line seems to have that a banner would hide.
+func notUTF8(line []byte) string {
+	switch {
+	case bytes.HasPrefix(line, []byte("\xef\xbb\xbf")):
+		return "Its line begins with a byte-order mark (EF BB BF)."
+	case bytes.IndexByte(line, 0) >= 0:
+		return "There are zero bytes in its line, as in UTF-16."
+	}
+	return ""
+}
 
 // opensOnly reports whether a line is the first one of an object that was printed
 // for people.

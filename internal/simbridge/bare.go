@@ -46,8 +46,20 @@ func (b *Bare) CloseStdin() { b.e.process.stdin.Close() }
 // CloseStdout leaves the engine without a reader.
 func (b *Bare) CloseStdout() { b.e.process.stdout.Close() }
 
+// Exited reports whether the process has ended.
+func (b *Bare) Exited() bool { return b.e.process.hasExited() }
+
 // EndsWithin reports whether the process ends within limit.
-func (b *Bare) EndsWithin(limit time.Duration) bool { return b.e.process.endsWithin(limit) }
+func (b *Bare) EndsWithin(limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(b.e.ctx, limit)
+	defer cancel()
+	select {
+	case <-b.e.process.exited:
+		return true
+	case <-ctx.Done():
+		return b.Exited()
+	}
+}
 
 // Terminate asks the process and its children to leave, by SIGTERM.
 func (b *Bare) Terminate() { b.e.process.terminate() }
