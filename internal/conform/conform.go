@@ -90,14 +90,15 @@ type check struct {
 	report Report
 	talk   *talk    // the engine that is up; nil if none is
 	script []played // ordinary play, as the first process answered it
-	worst  time.Duration
+	begun  time.Time
+	worst  time.Duration // of the moves in it
 	// unsteady says that the engine gives other replies to the same moves, so that
 	// nothing follows from a difference any more.
 	unsteady bool
 }
 
 func newCheck(ctx context.Context, cfg *Config) *check {
-	c := &check{ctx: ctx, cfg: cfg}
+	c := &check{ctx: ctx, cfg: cfg, begun: time.Now()}
 	for _, r := range rules {
 		c.report.Findings = append(c.report.Findings, Finding{Rule: r.name, Title: r.title})
 	}
@@ -149,6 +150,9 @@ func (c *check) run() error {
 	} {
 		if trial.rule == ruleMemory && c.unsteady || trial.rule == ruleLarge && c.finding(ruleState).Verdict == Wrong {
 			continue // it would only tell the same again
+		}
+		if time.Since(c.begun) > c.cfg.Limits.IdlePong {
+			fmt.Fprintf(c.cfg.Notes, "trying whether the engine %s\n", c.rule(trial.rule).title)
 		}
 		err := trial.try()
 		if err == nil && c.talk != nil {

@@ -54,11 +54,9 @@ func (c *check) memory() error {
 				return err
 			}
 		}
-		for range 2 {
-			if err := c.playsAgain(t, p, p.move, "The same state and input brought another reply after other moves: they differ at "); err != nil {
-				c.unsteady = true
-				return err
-			}
+		if err := c.playsAgain(t, p, p.move, "The same state and input brought another reply after other moves: they differ at "); err != nil {
+			c.unsteady = true
+			return err
 		}
 	}
 	return nil
@@ -197,28 +195,22 @@ func (c *check) state() error {
 	if err != nil {
 		return err
 	}
-	var states [][]byte
-	for _, s := range append([]string{"", "{}", "[]", `[{}]`, `{"state":{}}`}, others...) {
-		states = append(states, []byte(s))
+	moves := c.sample()
+	states := [][]byte{nil, []byte("{}"), []byte("[{}]"), []byte(`{"state":{}}`)}
+	for _, other := range others {
+		states = append(states, []byte(other))
 	}
-	states[0] = nil
-	for _, p := range c.sample() {
-		states = append(states, spoilt(p.move.State)...)
-	}
-	kinds := slices.Compact(append([]string{c.sample()[2].move.Kind}, c.cfg.Kinds...))
+	states = append(states, spoilt(moves[len(moves)-1].move.State)...)
 	for i, state := range states[:min(len(states), c.cfg.Limits.CheckStates)] {
-		for _, m := range []simbridge.Move{
-			{Kind: kinds[i%len(kinds)], State: state},
-			{Kind: kinds[(i+1)%len(kinds)], State: state, Input: c.sample()[i%5].move.Input},
-		} {
-			if _, err := t.play(m); err != nil {
-				return err
-			}
+		m := moves[i%len(moves)].move
+		m.State = state
+		if _, err := t.play(m); err != nil {
+			return err
 		}
 	}
-	for _, p := range c.sample() { // a good state, and nothing else
-		for _, kind := range kinds {
-			if _, err := t.play(simbridge.Move{Kind: kind, State: p.move.State}); err != nil {
+	for _, kind := range c.cfg.Kinds { // with the one thing missing, then with both
+		for _, state := range [][]byte{moves[2].move.State, nil} {
+			if _, err := t.play(simbridge.Move{Kind: kind, State: state}); err != nil {
 				return err
 			}
 		}
@@ -437,8 +429,10 @@ func respell(value []byte) []byte {
 		r, size := utf8.DecodeRune(value[i:])
 		switch {
 		case inString && r == '\\': // an escape stays as it is
-			b.Write(value[i : i+2])
-			size = 2
+			if size = 2; value[i+1] == 'u' {
+				size = 6
+			}
+			b.Write(value[i : i+size])
 		case r == '"':
 			inString = !inString
 			b.WriteByte('"')
