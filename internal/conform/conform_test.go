@@ -39,10 +39,15 @@ func puppetConfig(wrong string) Config {
 
 // soon is for engines that hang: nobody wants to wait for them long.
 func soon(lim *limits.Limits) {
-	lim.SimReply = 2 * time.Second
-	lim.IdlePong = 2 * time.Second
-	lim.StopStep = 500 * time.Millisecond
+	lim.SimReply = 5 * time.Second
+	lim.IdlePong = 5 * time.Second
 }
+
+// leaving is for engines that do not leave.
+func leaving(lim *limits.Limits) { lim.StopStep = 2 * time.Second }
+
+// watching is for engines that write late.
+func watching(lim *limits.Limits) { lim.CheckQuiet = 2 * time.Second }
 
 func checked(t *testing.T, cfg Config) Report {
 	t.Helper()
@@ -71,8 +76,8 @@ func TestEachFaultIsFoundByItsRule(t *testing.T) {
 		{"exits", ruleStart, Wrong, "ended by itself (exit status 3)", none},
 		{"silent", ruleStart, Wrong, "did not answer within", soon},
 		{"endless banner", ruleStart, Wrong, "more than 100 lines", none},
-		{"JSON banner", ruleStart, Wrong, "before it is asked anything", none},
-		{"JSON banner, no ids", ruleStart, Wrong, "before it is asked anything", none},
+		{"JSON banner", ruleStart, Wrong, "before it is asked anything", watching},
+		{"JSON banner, no ids", ruleStart, Wrong, "before it is asked anything", watching},
 		{"no pong", ruleStart, Wrong, "did not answer a ping", soon},
 
 		{"no ids", ruleID, Warning, `bears no "id"`, none},
@@ -89,7 +94,7 @@ func TestEachFaultIsFoundByItsRule(t *testing.T) {
 
 		{"noise before", ruleStdout, Wrong, "before its reply", none},
 		{"noise after", ruleStdout, Wrong, "after its reply", none},
-		{"late noise", ruleStdout, Wrong, "after its reply", func(l *limits.Limits) { l.CheckQuiet = 2 * time.Second }},
+		{"late noise", ruleStdout, Wrong, "after its reply", watching},
 
 		{"no JSON", ruleJSON, Wrong, "no good JSON object", none},
 		{"an array", ruleJSON, Wrong, "no good JSON object", none},
@@ -138,11 +143,11 @@ func TestEachFaultIsFoundByItsRule(t *testing.T) {
 		{"reads chunks", rulePieces, Wrong, "it answered one", soon},
 
 		{"loses the last reply", ruleEnd, Wrong, "right behind it", none},
-		{"ignores the end", ruleEnd, Wrong, "but does at SIGTERM", soon},
-		{"ignores SIGTERM", ruleEnd, Wrong, "had to be killed", soon},
+		{"ignores the end", ruleEnd, Wrong, "but does at SIGTERM", leaving},
+		{"ignores SIGTERM", ruleEnd, Wrong, "had to be killed", leaving},
 		{"a last word", ruleEnd, Warning, "something more", none},
 		{"daemon", ruleEnd, Warning, "lives on", none},
-		{"stays when nobody reads", ruleClosed, Wrong, "still there", soon},
+		{"stays when nobody reads", ruleClosed, Wrong, "still there", leaving},
 
 		{"no text", ruleOffers, Warning, `no "text"`, none},
 		{"offers of another kind", ruleOffers, Warning, "dance", none},
@@ -267,7 +272,7 @@ func TestReport(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := regexp.MustCompile(`[0-9.]+(µs|ms|s)\b`).ReplaceAllString(text.String(), "0ms") // how fast this machine is
-			got = regexp.MustCompile(`"id":\d+`).ReplaceAllString(got, `"id":7`) // which move it is
+			got = regexp.MustCompile(`"id":\d+`).ReplaceAllString(got, `"id":7`)                   // which move it is
 			got = regexp.MustCompile(`(?s)(on stderr:\n).*?( +why )`).ReplaceAllString(got, "${1}…\n$2")
 			file := filepath.Join("testdata", row.name+".txt")
 			if *update {

@@ -112,9 +112,10 @@ func (c *check) orGreeting(err error) error {
 		return err
 	}
 	defer t.bare.Kill()
-	line, readErr := t.readLine(c.cfg.Limits.CheckQuiet)
-	for readErr == nil && len(line) > 0 && line[0] != '{' {
-		line, readErr = t.readLine(c.cfg.Limits.CheckQuiet)
+	wait := c.cfg.Limits.CheckQuiet + 2*c.talk.ready
+	line, readErr := t.readLine(wait)
+	for n := 0; readErr == nil && !bytes.HasPrefix(line, []byte{'{'}) && n < c.cfg.Limits.BannerLines; n++ {
+		line, readErr = t.readLine(wait)
 	}
 	if readErr != nil {
 		return err

@@ -301,7 +301,7 @@ func (t *talk) silenceFault(err error, limit time.Duration) error {
 	case len(t.in) > 0:
 		return t.fault(&fault{
 			rule: ruleFlush, came: []string{show(t.in)},
-			what: fmt.Sprintf("Its reply has no line break at its end, %s after the line was sent.", limit),
+			what: fmt.Sprintf("What it wrote has no line break at its end, %s after the line was sent.", limit),
 		})
 	}
 	// Does the answer sit in a buffer? The end of stdin brings it out.
@@ -351,7 +351,10 @@ func (t *talk) drained(limit time.Duration) ([]byte, error) {
 // waited for a line or answered one; rest is what it had begun to write.
 func (t *talk) endFault(rest []byte) error {
 	f := new(fault)
-	alive := !t.bare.EndsWithin(t.cfg.Limits.Grace)
+	if t.ready == 0 {
+		f.do = "Run the command by hand and see what it says. The program has to stay until stdin ends; a script that starts it has to end in exec ./engine."
+	}
+	alive := !t.bare.EndsWithin(t.cfg.Limits.StopStep)
 	status, stderr := t.bare.Kill()
 	switch {
 	case alive:
