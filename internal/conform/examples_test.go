@@ -102,6 +102,11 @@ func TestDocumentNamesTheRules(t *testing.T) {
 				break
 			}
 		}
+		for _, r := range rules { // the report that it shows as an example
+			if r.name == ruleFlush && (!strings.Contains(string(text), r.why) || !strings.Contains(string(text), r.do)) {
+				t.Errorf("%s shows another report than there is", document)
+			}
+		}
 	}
 }
 
