@@ -23,6 +23,7 @@ func TestBrowser(t *testing.T) {
 		test func(*testing.T, *player)
 	}{
 		{"a newcomer comes to the ending by buttons alone", testButtons},
+		{"the example engine is played to its end", testExample},
 		{"a typed move", testTyped},
 		{"a reload keeps story, place and draft", testReload},
 		{"a refused move leaves nothing but a notice", testRefused},
@@ -47,6 +48,16 @@ func testButtons(t *testing.T, p *player) {
 		p.plays(func() { p.clicks(button(label), 1) })
 	}
 	if !strings.Contains(p.shown().Story, "終わり「霧の鐘」") || !js[bool](p, `at("#ending").checkVisibility() && at("#choices").hidden && at("#places").hidden`) {
+		t.Errorf("no ending: %q", p.shown().Story)
+	}
+}
+
+func testExample(t *testing.T, p *player) {
+	p.begins(start(t, "KIRI_PER_IP_PER_SEC=1000", "KIRI_PER_IP_BURST=1000", exampleEngine(t)))
+	for _, label := range []string{"ランプをともす", "戸口へ", "戸を開ける"} {
+		p.plays(func() { p.clicks(button(label), 1) })
+	}
+	if !strings.Contains(p.shown().Story, "流氷の海が白く光った") || !js[bool](p, `at("#ending").checkVisibility() && at("#offers").hidden`) {
 		t.Errorf("no ending: %q", p.shown().Story)
 	}
 }

@@ -18,6 +18,9 @@ import (
 
 const usage = `usage: server            serve; the README lists the variables that configure it
        server health     ask the server at KIRI_ADDR; exit 0 if an engine is up, else 1
+       server check      try the engine of KIRI_SIM against the protocol; exit 0 if it keeps it, else 1
+       server check -- COMMAND…
+                         the same with another engine, such as: server check -- python3 engine.py
        server version    say which build this is
        server adv-sim …  the built-in engine, as the server itself starts it
 `
@@ -53,6 +56,7 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 		fmt.Fprintln(stdout, version())
 		return exitOK
 	case command == "health" && len(args) == 1, command == "" && len(args) == 0:
+	case command == "check" && (len(args) == 1 || len(args) > 2 && args[1] == "--"):
 	case command == "help" || command == "-h" || command == "--help":
 		fmt.Fprint(stdout, usage)
 		return exitOK
@@ -66,15 +70,20 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 		fmt.Fprintln(stderr, err)
 		return exitMistaken
 	}
-	if command == "health" {
+	switch command {
+	case "health":
 		err = health(ctx, cfg, stdout)
-	} else {
+	case "check":
+		err = check(ctx, cfg, args[min(len(args), 2):], stdout, stderr)
+	default:
 		err = serve(ctx, cfg, hangups, stderr)
 	}
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errMistaken):
+	case errors.Is(err, errBroken): // the report has said it
+		return exitFailed
+	case errors.Is(err, errMistaken), errors.Is(err, errNoProgram):
 		fmt.Fprintln(stderr, err)
 		return exitMistaken
 	default:

@@ -120,6 +120,22 @@ type Limits struct {
 	DrainWait time.Duration
 	// HealthTime bounds one question of `server health`.
 	HealthTime time.Duration
+
+	// Checking an engine.
+
+	// CheckQuiet is how long `server check` watches an engine that it has asked
+	// nothing for a line that nobody asked for: its timers may be slow.
+	CheckQuiet time.Duration
+	// CheckMoves is how many moves it plays to see an engine in ordinary play.
+	CheckMoves int
+	// CheckStates is how many spoilt states it sends: a few for each member of one.
+	CheckStates int
+	// CheckBytes bounds the large state that it sends, where BodyBytes allows more.
+	CheckBytes int64
+	// PageWait is how long the page waits for an answer; web/game.js has it too.
+	PageWait time.Duration
+	// PageOffers is how many offers of one kind the page shows; web/game.js has it too.
+	PageOffers int
 }
 
 // Default returns the limits of a server that nobody has configured.
@@ -168,6 +184,13 @@ func Default() Limits {
 		DrainClose: 2500 * time.Millisecond,
 		DrainWait:  10 * time.Second,
 		HealthTime: 3 * time.Second,
+
+		CheckQuiet:  time.Second,
+		CheckMoves:  40,
+		CheckStates: 200,
+		CheckBytes:  1 << 20,
+		PageWait:    10 * time.Second,
+		PageOffers:  60,
 	}
 }
 
