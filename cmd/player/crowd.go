@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -48,64 +47,70 @@ type crowd struct {
 // from when it was due, so a server that stalls is charged for every move that it
 // keeps from beginning.
 func (c *crowd) play(ctx context.Context, w io.Writer, terminal bool) summary {
-	t := newTally(c.players)
-	run, cancel := context.WithTimeout(ctx, c.length)
-	defer cancel()
 	begin := time.Now()
+	end := begin.Add(c.length)
+	interrupted := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() { interrupted <- time.Now() })()
+
+	t, j := newTally(c.players), newJudge()
+	length := c.length
 	var due *schedule
 	if c.rate > 0 {
-		due = &schedule{begin: begin, rate: c.rate, length: c.length, missed: t.missed}
-		late, cancel := context.WithTimeout(ctx, c.length+openGrace)
-		defer cancel()
-		run = late
+		due = &schedule{begin: begin, end: end, rate: c.rate, missed: t.missed}
+		length += openGrace
 	}
-
-	j := newJudge()
-	shared := newPace()
-	var playing sync.WaitGroup
-	for i := range c.players {
-		p := &player{
-			sender: sender{client: c.client, pace: shared, tries: maxTries, grace: crowdGrace},
-			id:     fmt.Sprintf("player-%d-%d", c.seed, i),
-			draw:   rand.New(rand.NewPCG(c.seed, uint64(i))),
-			judge:  j,
-			tally:  t,
-			number: i,
-		}
-		if c.forwarded {
-			p.pace, p.from = newPace(), addressOf(i).String()
-		}
-		p.heard = func(took time.Duration, err error, pause time.Duration) {
-			t.request(err)
-			if err == nil && due == nil {
-				t.latency(took)
-			}
-		}
-		playing.Go(func() {
-			if due == nil {
-				p.playOn(run)
-			} else {
-				p.playWhenDue(run, due)
-			}
-		})
+	run, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	var playing, showing sync.WaitGroup
+	for _, p := range c.gather(t, j) {
+		p.due = due
+		playing.Go(func() { p.playOn(run) })
 	}
-
 	over := make(chan struct{})
-	var showing sync.WaitGroup
 	showing.Go(func() { t.show(over, w, terminal, begin, c.length) })
 	playing.Wait()
 	close(over)
 	showing.Wait()
 
-	took := time.Since(begin)
-	s := summary{Loop: "closed", Players: c.players, Seed: c.seed, Interrupted: ctx.Err() != nil, Seconds: took.Seconds()}
+	s := summary{Loop: "closed", Players: c.players, Seed: c.seed, Seconds: time.Since(begin).Seconds(), Compared: j.compared}
+	if ctx.Err() != nil {
+		s.Interrupted = true
+		if at := <-interrupted; at.Before(end) {
+			end = at
+		}
+	}
 	if due != nil {
-		s.Loop, s.Rate = "open", c.rate
-		s.Due = due.close(took)
+		s.Loop, s.Rate, s.Due = "open", c.rate, due.close(end)
 	}
 	t.sum(&s)
-	s.Compared = j.compared
 	return s
+}
+
+// gather returns the players.
+func (c *crowd) gather(t *tally, j *judge) []*player {
+	players := make([]*player, c.players)
+	shared := newPace()
+	for i := range players {
+		p := &player{
+			sender: sender{client: c.client, pace: shared, tries: maxTries, grace: crowdGrace},
+			id:     fmt.Sprintf("player-%d-%d", c.seed, i),
+			number: i,
+			draw:   rand.New(rand.NewPCG(c.seed, uint64(i))),
+			judge:  j,
+			tally:  t,
+		}
+		if c.forwarded {
+			p.pace, p.from = newPace(), addressOf(i).String()
+		}
+		p.heard = func(took time.Duration, err error, _ time.Duration) {
+			t.request(err)
+			if err == nil && p.due == nil {
+				t.latency(took)
+			}
+		}
+		players[i] = p
+	}
+	return players
 }
 
 // addressOf returns a player's own address, of the network that is set aside for
@@ -113,39 +118,6 @@ func (c *crowd) play(ctx context.Context, w io.Writer, terminal bool) summary {
 func addressOf(player int) netip.Addr {
 	n := player + 1
 	return netip.AddrFrom4([4]byte{198, 18 + byte(n>>16), byte(n >> 8), byte(n)})
-}
-
-// A schedule is when the moves of an open loop are due: at equal distances,
-// whatever becomes of them.
-type schedule struct {
-	begin  time.Time
-	rate   float64 // a second
-	length time.Duration
-	missed func(due time.Time) // told of each move that is never begun
-	next   atomic.Int64        // number of the first move that nobody has taken
-}
-
-func (s *schedule) due(n int64) time.Time {
-	return s.begin.Add(time.Duration(float64(n) / s.rate * float64(time.Second)))
-}
-
-// take returns when the next move is due that nobody has taken; false if there
-// is none left.
-func (s *schedule) take() (time.Time, bool) {
-	due := s.due(s.next.Add(1) - 1)
-	return due, due.Before(s.begin.Add(s.length))
-}
-
-// close ends the schedule after gone and returns how many moves were due by then.
-// Those that nobody has taken are missed.
-func (s *schedule) close(gone time.Duration) (due int64) {
-	taken := s.next.Load()
-	for ; s.due(due).Before(s.begin.Add(min(gone, s.length))); due++ {
-		if due >= taken {
-			s.missed(s.due(due))
-		}
-	}
-	return due
 }
 
 // A player plays one game after the other, with moves drawn from what the replies
@@ -157,6 +129,7 @@ type player struct {
 	draw   *rand.Rand
 	judge  *judge
 	tally  *tally
+	due    *schedule // of an open loop; nil in a closed one
 
 	here *reply // where the game stands; nil if one must begin
 	last choice // what led here
@@ -168,35 +141,38 @@ type choice struct {
 	way  *way
 }
 
-// playOn plays until ctx is done.
+// playOn plays until ctx is done, or no more moves are due.
 func (p *player) playOn(ctx context.Context) {
 	for ctx.Err() == nil {
-		p.play(ctx)
+		if p.due == nil {
+			p.play(ctx)
+		} else if !p.playNextDue(ctx) {
+			return
+		}
 	}
 }
 
-// playWhenDue plays the moves that it can take from due, each at its time, until
-// there are none or ctx is done.
-func (p *player) playWhenDue(ctx context.Context, due *schedule) {
-	for ctx.Err() == nil {
-		when, ok := due.take()
-		if !ok {
-			return
-		}
-		select {
-		case <-time.After(time.Until(when)):
-		case <-ctx.Done():
-		}
+// playNextDue plays the next move that is due, at its time. It returns false if
+// there is none before ctx is done.
+func (p *player) playNextDue(ctx context.Context) bool {
+	when, ok := p.due.take()
+	if !ok {
+		return false
+	}
+	select {
+	case <-time.After(time.Until(when)):
+	case <-ctx.Done():
 		if time.Now().Before(when) {
-			return // nor is it due any more
-		}
-		switch p.play(ctx) {
-		case accepted, cut:
-			p.tally.latency(time.Since(when))
-		case unsent:
-			due.missed(when)
+			return false
 		}
 	}
+	switch p.play(ctx) {
+	case accepted, cut:
+		p.tally.latency(time.Since(when))
+	case unsent:
+		p.due.missed(when)
+	}
+	return true
 }
 
 // An end is how a move ended.

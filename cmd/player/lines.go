@@ -49,7 +49,10 @@ func pipedLines(in io.Reader, out io.Writer) func() (string, error) {
 	lines.Buffer(nil, maxPiped)
 	return func() (string, error) {
 		if !lines.Scan() {
-			if err := lines.Err(); err != nil {
+			switch err := lines.Err(); {
+			case errors.Is(err, bufio.ErrTooLong):
+				return "", fmt.Errorf("a line is longer than %d bytes", maxPiped)
+			case err != nil:
 				return "", err
 			}
 			return "", io.EOF
