@@ -193,6 +193,26 @@ func TestTwoCrowdsUnderOneAddress(t *testing.T) {
 	})
 }
 
+// One move in twenty is made twice, so that where no two states are alike there is
+// still something to compare with.
+func TestMovesAreRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		states := map[string]int{}
+		c := crowd{players: 1, length: 10 * time.Minute, seed: 1, client: clientOver(func(r *http.Request) (*http.Response, error) {
+			body, _ := io.ReadAll(r.Body)
+			if states[string(body)] == 0 {
+				states[string(body)] = len(states) + 1
+			}
+			return response(200, fmt.Sprintf(`{"text":"","state":%d}`, states[string(body)])), nil
+		})}
+		s := c.play(t.Context(), io.Discard, false)
+		clean(t, s)
+		if share := float64(s.Compared) / float64(s.Moves); share < 0.03 || share > 0.07 {
+			t.Errorf("%d of %d replies were compared, want a twentieth", s.Compared, s.Moves)
+		}
+	})
+}
+
 // With the same seed the same moves are made.
 func TestSeed(t *testing.T) {
 	moves := func(seed uint64) (all []string) {
@@ -378,7 +398,7 @@ func TestRepliesOfOthersAreFound(t *testing.T) {
 			answer.Body = io.NopCloser(strings.NewReader(string(body)))
 			return answer, nil
 		})
-		c := crowd{client: client, players: 6, length: 10 * time.Minute, forwarded: true, seed: 1}
+		c := crowd{client: client, players: 6, length: 2 * time.Minute, forwarded: true, seed: 1}
 		s := c.play(t.Context(), io.Discard, false)
 		if s.NotLegal == 0 || len(s.Shown) == 0 || len(s.Shown) > maxShown || !s.bad() {
 			t.Errorf("%+v, want replies that are not legal", s)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -168,6 +169,26 @@ func TestLoadRefused(t *testing.T) {
 	}
 	s := startCounting(t)
 	play(t, "/load "+file+".none\n", "-url", s.url).ends(t, exitFailed, "記録として読めませんでした", ".none")
+}
+
+// A save takes the place of the one before in one step: whoever has that open goes
+// on reading it whole.
+func TestSaveIsAllOrNothing(t *testing.T) {
+	s := startCounting(t)
+	file := filepath.Join(t.TempDir(), "save.json")
+	write(t, file, "before")
+	old, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	play(t, "/save "+file+"\n", "-url", s.url).ends(t, exitOK)
+	if text, err := io.ReadAll(old); err != nil || string(text) != "before" {
+		t.Errorf("the file before is now %q, %v", text, err)
+	}
+	if text, _ := os.ReadFile(file); !json.Valid(text) {
+		t.Errorf("the save is %q", text)
+	}
 }
 
 // A save that cannot be written leaves the one that is there.

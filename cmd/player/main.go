@@ -153,8 +153,9 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-// maxRate is far above what one machine can send; it keeps the arithmetic whole.
-const maxRate = 1_000_000
+// maxRate is more than one machine can send. Each move that is due is counted, also
+// where none is sent any more.
+const maxRate = 10_000
 
 func readURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)

@@ -120,7 +120,7 @@ func playScript(ctx context.Context, c *client, file string, stdout, stderr io.W
 			m = here.move(step.text)
 		}
 		if here, err = s.send(ctx, m); err != nil {
-			return &scriptError{file: file, number: number, wrong: fmt.Sprintf("%q: %v", step.text, err)}
+			return &scriptError{file: file, number: number, wrong: err.Error()}
 		}
 		for _, want := range step.expects {
 			if !here.contains(want.text) {

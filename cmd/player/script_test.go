@@ -87,5 +87,5 @@ func TestScriptWithAMoveThatIsRejected(t *testing.T) {
 	})
 	script := filepath.Join(t.TempDir(), "script.txt")
 	write(t, script, "\nhello\n")
-	play(t, "", "-url", server, "-script", script).ends(t, exitFailed, `script.txt:2: "hello": 422 bad_state: no such place`)
+	play(t, "", "-url", server, "-script", script).ends(t, exitFailed, `script.txt:2: 422 bad_state: no such place`)
 }

@@ -115,11 +115,13 @@ func kindOf(err error) string {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.kind()
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
-	}
-	if errors.Is(err, errLost) {
+	case errors.Is(err, errLost):
 		return "lost connection"
+	case errors.Is(err, errNoReply):
+		return "not a reply"
 	}
 	return "other"
 }

@@ -142,7 +142,7 @@ func TestOtherAnswersAreNotTriedAgain(t *testing.T) {
 		"422 poison_move": answers(422, `{"ok":false,"code":"poison_move","error":"no"}`),
 		"500 internal":    answers(500, `{"ok":false,"code":"internal","error":"no"}`),
 		"302":             answers(302, "", "Location", "http://192.0.2.1/"),
-		"other":           answers(200, "<html>"),
+		"not a reply":     answers(200, "<html>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,6 +178,18 @@ func TestSendingEndsWithItsContext(t *testing.T) {
 			t.Errorf("%v after %v, want the end after 6s", err, time.Since(begin))
 		}
 	})
+}
+
+// A reply without a state leaves the game where it was.
+func TestReplyWithoutAState(t *testing.T) {
+	s := sender{
+		client: clientOver(func(*http.Request) (*http.Response, error) { return response(200, `{"text":"a"}`), nil }),
+		pace:   newPace(), tries: 1, heard: func(time.Duration, error, time.Duration) {},
+	}
+	r, err := s.send(t.Context(), move{Kind: "look", State: []byte("7")})
+	if err != nil || string(r.State) != "7" {
+		t.Errorf("state %s, %v, want 7", r.State, err)
+	}
 }
 
 // silent never answers.
