@@ -175,18 +175,18 @@ func (p *player) playNextDue(ctx context.Context) bool {
 	return true
 }
 
-// An end is how a move ended.
-type end int
+// An outcome is how a move ended.
+type outcome int
 
 const (
-	accepted end = iota
-	failed       // for good
-	cut          // by the end of the run
-	unsent       // before the end of the run
+	accepted outcome = iota
+	failed           // for good
+	cut              // by the end of the run
+	unsent           // before the end of the run
 )
 
 // play makes one move.
-func (p *player) play(ctx context.Context) end {
+func (p *player) play(ctx context.Context) outcome {
 	next := p.choose()
 	r, err := p.send(ctx, next.move)
 	if errors.Is(err, errUnsent) {

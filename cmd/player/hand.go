@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -45,7 +46,7 @@ var errNotPlayed = errors.New("a move was not accepted")
 func (h *hand) play(ctx context.Context, read func() (string, error)) error {
 	h.heard = func(_ time.Duration, err error, pause time.Duration) {
 		if pause > 0 {
-			fmt.Fprintf(h.out, "（%s %v後にもう一度送ります）\n", notice(err), pause.Round(100*time.Millisecond))
+			fmt.Fprintf(h.out, "（%s%.1f 秒後に、もう一度送ります）\n", notice(err), pause.Seconds())
 		}
 	}
 	began, err := h.send(ctx, move{Kind: kindNew})
@@ -92,16 +93,21 @@ func ask(ctx context.Context, read func() (string, error)) (string, error) {
 
 // enter does what one line says.
 func (h *hand) enter(ctx context.Context, text string) error {
-	// An input method may leave digits and the slash in full width.
-	folded := norm.NFKC.String(text)
 	if text == "" {
 		return nil
 	}
-	if command, ok := strings.CutPrefix(folded, "/"); ok {
-		return h.command(ctx, command)
+	word, rest := text, ""
+	if at := strings.IndexFunc(text, unicode.IsSpace); at >= 0 {
+		word, rest = text[:at], strings.TrimSpace(text[at:])
+	}
+	// An input method may leave digits and the slash in full width. A file's name is
+	// taken as it is.
+	word = norm.NFKC.String(word)
+	if name, ok := strings.CutPrefix(word, "/"); ok {
+		return h.command(ctx, name, rest)
 	}
 	m := h.here.move(text)
-	if number, err := strconv.Atoi(folded); err == nil {
+	if number, err := strconv.Atoi(word); err == nil && rest == "" {
 		offers := h.here.offers()
 		if number < 1 || number > len(offers) {
 			return h.fails("その番号の選択肢はありません。")
@@ -116,9 +122,7 @@ func (h *hand) enter(ctx context.Context, text string) error {
 	return nil
 }
 
-func (h *hand) command(ctx context.Context, command string) error {
-	name, file, _ := strings.Cut(command, " ")
-	file = strings.TrimSpace(file)
+func (h *hand) command(ctx context.Context, name, file string) error {
 	needsFile := name == "save" || name == "load"
 	switch {
 	case needsFile && file == "":

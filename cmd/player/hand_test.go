@@ -98,8 +98,8 @@ func TestPipedMistakes(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	s := startCounting(t)
 	dir := t.TempDir()
-	file := filepath.Join(dir, "my save.json")
-	play(t, "1\n1\n/save "+file+"\n", "-url", s.url).ends(t, exitOK, "my save.json に記録しました。")
+	file := filepath.Join(dir, "記録ｶﾅ１ my save.json") // no letter of it changes
+	play(t, "1\n1\n/save "+file+"\n", "-url", s.url).ends(t, exitOK, file+" に記録しました。")
 	var saved struct {
 		Format string
 		State  int

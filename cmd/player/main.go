@@ -145,6 +145,8 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-players: must be between 1 and %d, got %d", maxPlayers, o.players)
 	case given["players"] && o.length <= 0:
 		return o, errors.New("-players needs -for, and that a time above 0, such as -for 10m")
+	case o.length > maxLength:
+		return o, fmt.Errorf("-for: must be at most %v, got %v", maxLength, o.length)
 	case given["rate"] && !(o.rate > 0 && o.rate <= maxRate):
 		return o, fmt.Errorf("-rate: must be above 0 and at most %d, got %v", maxRate, o.rate)
 	}
@@ -152,6 +154,9 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	o.server, err = readURL(*address)
 	return o, err
 }
+
+// maxLength is more than a load test takes.
+const maxLength = 1000 * time.Hour
 
 // maxRate is more than one machine can send. Each move that is due is counted, also
 // where none is sent any more.

@@ -157,6 +157,7 @@ func TestMistakenArguments(t *testing.T) {
 		{"-players 2", "-players needs -for"},
 		{"-players 2 -for -1s", "-for"},
 		{"-players 2 -for 1", "-for"},
+		{"-players 2 -for 1000000h", "-for: must be at most 1000h0m0s"},
 		{"-for 1s", "-for is for many players"},
 		{"-json", "-json is for many players"},
 		{"-forwarded", "-forwarded is for many players"},

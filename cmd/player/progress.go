@@ -37,7 +37,7 @@ func (t *tally) show(over <-chan struct{}, w io.Writer, terminal bool, begin tim
 			fmt.Fprintln(w, line)
 			continue
 		}
-		full := int(barWidth * gone / length)
+		full := int(barWidth * gone.Seconds() / length.Seconds())
 		fmt.Fprintf(w, "\r\x1b[K[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), line)
 	}
 }
