@@ -113,7 +113,7 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.length, "for", 0, "how long they play, such as 10m (`D`)")
 	flags.Float64Var(&o.rate, "rate", 0, "open loop: `R` moves a second are due in all")
 	flags.BoolVar(&o.forwarded, "forwarded", false, "give each player an address of its own by X-Forwarded-For, for a server that trusts loopback")
-	flags.Uint64Var(&o.seed, "seed", uint64(rand.Uint32()), "of the random moves (`S`)")
+	flags.Uint64Var(&o.seed, "seed", uint64(rand.Uint32()), "`S` seeds the random moves")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	flags.Lookup("seed").DefValue = "drawn"
 	if err := flags.Parse(args); err != nil {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -20,34 +21,39 @@ import (
 // The test binary is also the player where this variable is set.
 const playerVariable = "TEST_BINARY_PLAYS"
 
-// serverBinary is the real server, built once.
-var serverBinary string
+// builtIn is the folder that the real server is built in; empty until it is needed.
+var builtIn string
+
+// serverBinary builds the real server, once.
+var serverBinary = sync.OnceValues(func() (file string, err error) {
+	if builtIn, err = os.MkdirTemp("", "player-test-"); err != nil {
+		return "", err
+	}
+	file = filepath.Join(builtIn, "server")
+	if out, err := exec.Command("go", "build", "-o", file, "kiribashiri/cmd/server").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the server: %w\n%s", err, out)
+	}
+	return file, nil
+})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(playerVariable) != "" {
 		main()
 	}
-	os.Exit(withServer(m))
-}
-
-func withServer(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "player-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	status := m.Run()
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
 	}
-	defer os.RemoveAll(dir)
-	serverBinary = filepath.Join(dir, "server")
-	if out, err := exec.Command("go", "build", "-o", serverBinary, "kiribashiri/cmd/server").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the server: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(status)
 }
 
 // startServer runs a real server and returns its URL.
 func startServer(t *testing.T, environ ...string) string {
 	t.Helper()
+	binary, err := serverBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +61,7 @@ func startServer(t *testing.T, environ ...string) string {
 	addr := listener.Addr().String()
 	listener.Close()
 	var log bytes.Buffer
-	cmd := exec.Command(serverBinary)
+	cmd := exec.Command(binary)
 	cmd.Env = append(append(os.Environ(), "KIRI_ADDR="+addr, "KIRI_ADMIN_ADDR=", "KIRI_LOG_LEVEL=warn"), environ...)
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
