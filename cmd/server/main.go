@@ -69,7 +69,7 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 	if command == "health" {
 		err = health(ctx, cfg, stdout)
 	} else {
-		err = serve(ctx, cfg, hangups, stderr)
+		err = serve(ctx, cfg, environ, hangups, stderr)
 	}
 	switch {
 	case err == nil:
