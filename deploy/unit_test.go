@@ -234,3 +234,38 @@ func TestSystemCallsAreInsideTheFilter(t *testing.T) {
 		t.Errorf("the trace has only %v", used)
 	}
 }
+
+// The manuals' commands for it, as far as they can be tried without a systemd.
+func TestUnitsAreEnabled(t *testing.T) {
+	systemctl := found(t, "systemctl")
+	root := t.TempDir()
+	for _, unit := range units {
+		write(t, filepath.Join(root, "etc/systemd/system", unit), read(t, unit))
+	}
+	if out, err := exec.Command(systemctl, append([]string{"--root=" + root, "enable"}, units...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, link := range []string{
+		"multi-user.target.wants/kiribashiri.service", "sockets.target.wants/kiribashiri.socket", "sockets.target.wants/kiribashiri-admin.socket",
+	} {
+		if _, err := os.Lstat(filepath.Join(root, "etc/systemd/system", link)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Both manuals give the same commands, and name files that are there.
+func TestManualsGiveTheSameCommands(t *testing.T) {
+	blocks := func(name string) []string {
+		return regexp.MustCompile("(?ms)^```\n.*?^```$").FindAllString(read(t, filepath.Join("..", "docs", name)), -1)
+	}
+	english, japanese := blocks("OPERATING.md"), blocks("OPERATING.ja.md")
+	if len(english) < 5 || !slices.Equal(english, japanese) {
+		t.Errorf("%d blocks in English, %d in Japanese, or they differ", len(english), len(japanese))
+	}
+	for _, file := range regexp.MustCompile(`deploy/[\w.-]+`).FindAllString(strings.Join(english, "\n"), -1) {
+		if _, err := os.Stat(filepath.Join("..", file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
