@@ -4,6 +4,7 @@ package deploy
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -242,7 +243,7 @@ func TestBehindACDN(t *testing.T) {
 	withEachCaddy(t, func(t *testing.T, path string, _ bool) {
 		s := openSocket(t)
 		server := s.serve(t, "KIRI_PER_IP_PER_SEC=1000", "KIRI_PER_IP_BURST=1000", "KIRI_PROXIES=127.0.0.1,10.0.0.0/8")
-		port, _ := startCaddy(t, path, s.addr, false, func(caddyfile string) string {
+		port, _ := startCaddy(t, path, s.addr, false, func(caddyfile, _ string) string {
 			if !strings.Contains(caddyfile, line) {
 				t.Fatalf("the Caddyfile has no line %s", line)
 			}
@@ -336,6 +337,49 @@ func TestCaddysOwnAnswers(t *testing.T) {
 		// The body in chunks broke off at Caddy's bound, and is not sent again for that.
 		if n := strings.Count(server.log.String(), `"code":"client_left"`); n > 1 {
 			t.Errorf("the server heard %d times of a body that is too long", n)
+		}
+	})
+}
+
+// As it stands the site has TLS, here with a certificate of Caddy's own and on other
+// ports: HTTP/2, the true client, and no way past TLS.
+func TestSiteHasTLS(t *testing.T) {
+	withEachCaddy(t, func(t *testing.T, path string, _ bool) {
+		s := openSocket(t)
+		server := s.serve(t)
+		plain := freePort(t)
+		port, _ := startCaddy(t, path, s.addr, false, func(caddyfile, port string) string {
+			caddyfile = strings.Replace(caddyfile, "{$KIRI_SITE:localhost} {", "localhost {", 1)
+			return strings.Replace(caddyfile, "\tgrace_period", "\thttp_port "+plain+"\n\thttps_port "+port+"\n\tskip_install_trust\n\tgrace_period", 1)
+		})
+		client := http.Client{
+			Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		var got *http.Response
+		eventually(t, "there is a certificate", func() bool {
+			r, _ := http.NewRequest("POST", "https://localhost:"+port+"/api/new", strings.NewReader(`{"browserId":"tls"}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-Forwarded-For", "6.6.6.6")
+			var err error
+			if got, err = client.Do(r); err == nil {
+				got.Body.Close()
+			}
+			return err == nil
+		})
+		if got.StatusCode != 200 || got.ProtoMajor != 2 {
+			t.Errorf("a move: %d over %s", got.StatusCode, got.Proto)
+		}
+		if who := charged(t, server, "tls"); who != "127.0.0.1/32" && who != "::/64" {
+			t.Errorf("%s was charged", who)
+		}
+		got, err := client.Get("http://localhost:" + plain + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if to := got.Header.Get("Location"); got.StatusCode != 308 || !strings.HasPrefix(to, "https://localhost") {
+			t.Errorf("without TLS: %d to %q, want 308 to the same with TLS", got.StatusCode, to)
 		}
 	})
 }

@@ -157,18 +157,18 @@ func (s socket) serve(t *testing.T, environ ...string) *program {
 // startCaddy runs Caddy with a copy of the Caddyfile, to which edit may do what an
 // operator would, and with retry.caddy beside it if retry is true. It returns the
 // port of a site without TLS.
-func startCaddy(t *testing.T, path, upstream string, retry bool, edit func(caddyfile string) string) (port string, caddy *program) {
+func startCaddy(t *testing.T, path, upstream string, retry bool, edit func(caddyfile, port string) string) (port string, caddy *program) {
 	t.Helper()
 	folder := t.TempDir()
 	caddyfile := read(t, "Caddyfile")
+	port = freePort(t)
 	if edit != nil {
-		caddyfile = edit(caddyfile)
+		caddyfile = edit(caddyfile, port)
 	}
 	write(t, filepath.Join(folder, "Caddyfile"), caddyfile)
 	if retry {
 		write(t, filepath.Join(folder, "kiribashiri.d", "retry.caddy"), read(t, "retry.caddy"))
 	}
-	port = freePort(t)
 	cmd := exec.Command(path, "run", "--adapter", "caddyfile", "--config", filepath.Join(folder, "Caddyfile"))
 	cmd.Env = append(os.Environ(), "KIRI_SITE=http://:"+port, "KIRI_UPSTREAM="+upstream, "CADDY_ADMIN=127.0.0.1:"+freePort(t),
 		"HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
