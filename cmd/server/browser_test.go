@@ -318,11 +318,6 @@ func (s *running) restarts() {
 	go func() { s.ended <- again.Wait() }()
 }
 
-func (s *running) well() {
-	s.t.Helper()
-	eventually(s.t, "the server is well again", func() bool { return s.get("/api/health").status == 200 })
-}
-
 // startBrowser skips the test where there is no browser, except where CI is true.
 // It returns the context in which newPlayer finds the one that it has started.
 func startBrowser(t *testing.T) context.Context {

@@ -171,13 +171,6 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// loopback reports whether only this machine can reach addr.
-func loopback(addr string) bool {
-	host, _, _ := net.SplitHostPort(addr)
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
 // engineEnvironment is the environment without what is meant for this process:
 // our variables, which may hold secrets, and the service manager's.
 func engineEnvironment(environ []string) []string {

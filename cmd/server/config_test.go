@@ -172,7 +172,7 @@ func TestEngineDoesNotInheritWhatIsOurs(t *testing.T) {
 	}
 }
 
-// Each manual explains every variable, with its default.
+// Each manual explains every variable, with its default, and names systemd's.
 func TestManualsExplainEveryVariable(t *testing.T) {
 	for _, name := range []string{"README.md", "README.ja.md"} {
 		manual, err := os.ReadFile(filepath.Join("..", "..", name))
@@ -183,6 +183,11 @@ func TestManualsExplainEveryVariable(t *testing.T) {
 		for _, variable := range variables() {
 			if !bytes.Contains(manual, []byte("| `"+variable+"` |")) {
 				t.Errorf("%s has no row for %s", name, variable)
+			}
+		}
+		for _, variable := range []string{"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
+			if !bytes.Contains(manual, []byte("`"+variable+"`")) {
+				t.Errorf("%s does not name %s", name, variable)
 			}
 		}
 	}

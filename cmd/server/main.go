@@ -76,7 +76,7 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 	case "check":
 		err = check(ctx, cfg, args[min(len(args), 2):], stdout, stderr)
 	default:
-		err = serve(ctx, cfg, hangups, stderr)
+		err = serve(ctx, cfg, environ, hangups, stderr)
 	}
 	switch {
 	case err == nil:

@@ -29,7 +29,7 @@ import (
 const engineCommand = "adv-sim"
 
 // serve answers requests until ctx is done; then it drains and returns nil.
-func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.Writer) error {
+func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.Signal, stderr io.Writer) error {
 	log := newLog(cfg, stderr)
 	for _, name := range cfg.unknown {
 		log.Warn("unknown variable, ignored", "name", name)
@@ -67,20 +67,24 @@ func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.
 		return err
 	}
 
-	public, err := listen("KIRI_ADDR", cfg.Addr, log)
+	systemd, err := fromSystemd(environ)
+	if err != nil {
+		return fmt.Errorf("%w:\n%w", errMistaken, err)
+	}
+	public, err := listen("KIRI_ADDR", cfg.Addr, systemd.public, log)
 	if err != nil {
 		return err
 	}
 	defer public.Close()
 	front := newFront(handler, cfg.Limits, log)
+	private, err := listen("KIRI_ADMIN_ADDR", cfg.AdminAddr, systemd.admin, log)
+	if err != nil {
+		return err
+	}
 	admin := newServer(api.Admin(registry), cfg.Limits, log)
 
 	group, broken := errgroup.WithContext(ctx) // done when a signal comes or a part fails
-	if cfg.AdminAddr != "" {
-		private, err := listen("KIRI_ADMIN_ADDR", cfg.AdminAddr, log)
-		if err != nil {
-			return err
-		}
+	if private != nil {
 		defer private.Close()
 		group.Go(func() error { return unlessClosed(admin.Serve(private)) })
 	}
@@ -92,8 +96,20 @@ func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.
 		}
 		return nil
 	})
-	group.Go(func() error { return unlessClosed(front.server.Serve(public)) })
-	log.Info("serving", "addr", public.Addr().String(), "admin", cfg.AdminAddr, "version", version(), "engines", cfg.Limits.SimEngines)
+	group.Go(func() error {
+		select { // until then connections wait in the listener's queue
+		case <-bridge.Settled():
+		case <-time.After(cfg.Limits.StartWait):
+		case <-broken.Done():
+		}
+		return front.serve(public)
+	})
+	group.Go(func() error {
+		up := func() bool { return bridge.Status().Up > 0 }
+		attend(broken, systemd.watchdog, up, func(state string) { tell(state, log) })
+		return nil
+	})
+	log.Info("serving", "addr", address(public), "admin", address(private), "version", version(), "engines", cfg.Limits.SimEngines)
 	group.Go(func() error {
 		for {
 			select {
@@ -108,6 +124,7 @@ func serve(ctx context.Context, cfg config, hangups <-chan os.Signal, stderr io.
 	group.Go(func() error {
 		<-broken.Done()
 		log.Info("draining", "cause", context.Cause(broken))
+		tell(stopping, log)
 		front.drain(public)
 		stopEngines()
 		front.shutdown()
@@ -166,15 +183,28 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func listen(variable, addr string, log *slog.Logger) (net.Listener, error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", variable, err)
+// listen returns the listener that is there already, if one is, or opens one at
+// addr, which a variable gives; if that is empty, there is none.
+func listen(variable, addr string, there net.Listener, log *slog.Logger) (net.Listener, error) {
+	listener := there
+	if listener == nil && addr != "" {
+		var err error
+		if listener, err = net.Listen("tcp", addr); err != nil {
+			return nil, fmt.Errorf("%s: %w", variable, err)
+		}
 	}
-	if !loopback(addr) {
-		log.Warn("other machines can reach this address; it should stand behind a proxy", "variable", variable, "addr", addr)
+	if tcp, ok := listener.(*net.TCPListener); ok && !tcp.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		log.Warn("other machines can reach this address; it should stand behind a proxy", "variable", variable, "addr", address(tcp))
 	}
 	return listener, nil
+}
+
+// address is where l listens, for the log; nothing if there is none.
+func address(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
 }
 
 // newServer returns an HTTP server that waits for nobody without an end.
@@ -196,6 +226,7 @@ type front struct {
 	server   *http.Server
 	limits   limits.Limits
 	draining atomic.Bool
+	served   chan struct{} // closed once no further connection will come
 
 	mu      sync.Mutex
 	conns   map[net.Conn]http.ConnState
@@ -203,7 +234,7 @@ type front struct {
 }
 
 func newFront(handler http.Handler, lim limits.Limits, log *slog.Logger) *front {
-	f := &front{limits: lim, conns: make(map[net.Conn]http.ConnState)}
+	f := &front{limits: lim, served: make(chan struct{}), conns: make(map[net.Conn]http.ConnState)}
 	f.server = newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f.draining.Load() {
 			w.Header().Set("Connection", "close")
@@ -223,10 +254,17 @@ func newFront(handler http.Handler, lim limits.Limits, log *slog.Logger) *front 
 	return f
 }
 
+// serve takes connections until the listener closes.
+func (f *front) serve(public net.Listener) error {
+	defer close(f.served)
+	return unlessClosed(f.server.Serve(public))
+}
+
 // drain ends the public side so that no request is lost, in two phases: first
 // everything is answered as before, but answers ask for the connection to be
 // closed, so that a proxy closes its idle ones itself, which races with nothing;
-// then the listener closes and what is under way is answered.
+// then the listener closes and what is under way is answered. A listener that was
+// inherited lives on, without us: who comes from now on waits for the next server.
 //
 // http.Server.Shutdown alone would close connections on which a request is just
 // arriving.
@@ -234,6 +272,7 @@ func (f *front) drain(public net.Listener) {
 	f.draining.Store(true)
 	f.await(f.limits.DrainClose)
 	public.Close()
+	<-f.served // what was accepted last is among the connections by now
 	f.await(f.limits.DrainWait)
 }
 

@@ -35,8 +35,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// testEngine is an engine that takes its time: its input says how long.
+// testEngine is an engine that takes its time: its argument says how long it loads,
+// and each input how long it thinks.
 func testEngine() {
+	if len(os.Args) > 2 {
+		d, _ := time.ParseDuration(os.Args[2])
+		time.Sleep(d)
+	}
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -88,6 +93,15 @@ func (b *lockedBuffer) String() string {
 // start runs a server on ports of its own and waits until its engine is up.
 func start(t *testing.T, environ ...string) *running {
 	t.Helper()
+	s := prepare(t, environ...)
+	s.run()
+	s.well()
+	return s
+}
+
+// prepare returns a server that is still to be run.
+func prepare(t *testing.T, environ ...string) *running {
+	t.Helper()
 	s := &running{t: t, log: new(lockedBuffer), ended: make(chan error, 1)}
 	addr, admin := freeAddr(t), freeAddr(t)
 	s.url, s.admin = "http://"+addr, "http://"+admin
@@ -96,25 +110,26 @@ func start(t *testing.T, environ ...string) *running {
 		serverVariable + "=1", "GORACE=atexit_sleep_ms=0", "KIRI_ADDR=" + addr, "KIRI_ADMIN_ADDR=" + admin,
 	}, environ...)...)
 	s.cmd.Stderr = s.log
+	return s
+}
+
+func (s *running) run() {
+	s.t.Helper()
 	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	go func() { s.ended <- s.cmd.Wait() }()
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		s.cmd.Process.Kill()
-		if t.Failed() {
-			t.Log(s.log)
+		if s.t.Failed() {
+			s.t.Log(s.log)
 		}
 	})
-	eventually(t, "the server is well", func() bool {
-		answer, err := http.Get(s.url + "/api/health")
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		return answer.StatusCode == 200
-	})
-	return s
+}
+
+func (s *running) well() {
+	s.t.Helper()
+	eventually(s.t, "the server is well", func() bool { return s.get("/api/health").status == 200 })
 }
 
 func withTestEngine() string { return "KIRI_SIM='" + os.Args[0] + "' test-engine" }

@@ -56,6 +56,64 @@ func TestClientAddr(t *testing.T) {
 	}
 }
 
+// What arrives through a Caddy on loopback that overwrites the header, that adds to
+// it because it believes the peer (a CDN at 127.0.0.1, with machines in 10.0.0.0/8),
+// and through a container's network. Each row is what such a proxy was seen to send.
+func TestClientAddrBehindProxies(t *testing.T) {
+	for _, row := range []struct {
+		name, proxies, peer string
+		lines               []string
+		want                string
+	}{
+		{"overwritten, whatever was sent", "127.0.0.0/8", "127.0.0.1:1", []string{"203.0.113.7"}, "203.0.113.7"},
+		{"overwritten, an IPv6 client", "127.0.0.0/8", "127.0.0.1:1", []string{"2001:db8::7"}, "2001:db8::7"},
+		{"overwritten, a client on this machine", "127.0.0.0/8", "127.0.0.1:1", []string{"127.0.0.1"}, "127.0.0.1"},
+		{"overwritten, another one there", "127.0.0.0/8", "127.0.0.1:1", []string{"127.0.0.2"}, "127.0.0.2"},
+
+		{"CDN, nothing sent", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"127.0.0.1"}, "127.0.0.1"},
+		{"CDN, one client", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"1.2.3.4, 127.0.0.1"}, "1.2.3.4"},
+		{"CDN, a spoofed left end", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"1.2.3.4, 5.6.7.8, 127.0.0.1"}, "5.6.7.8"},
+		{"CDN of several machines", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"6.6.6.6, 1.2.3.4, 10.0.0.9, 127.0.0.1"}, "1.2.3.4"},
+		{"CDN, garbage only", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"garbage, 127.0.0.1"}, "127.0.0.1"},
+		{"CDN, garbage further left", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"junk, 5.6.7.8, 127.0.0.1"}, "5.6.7.8"},
+		{"CDN, a port", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"1.2.3.4:5555, 127.0.0.1"}, "1.2.3.4"},
+		{"CDN, IPv6 and a port", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"[2001:db8::7]:443, 127.0.0.1"}, "2001:db8::7"},
+		{"CDN, brackets without a port", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"[2001:db8::7], 127.0.0.1"}, "127.0.0.1"},
+		{"CDN, mapped IPv4", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"::ffff:1.2.3.4, 127.0.0.1"}, "1.2.3.4"},
+		{"CDN, the header stripped hop by hop", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"127.0.0.1"}, "127.0.0.1"},
+		{"past the CDN", "127.0.0.1 10.0.0.0/8", "127.0.0.1:1", []string{"127.0.0.2"}, "127.0.0.2"},
+		{"CDN that Caddy believes and we do not", "127.0.0.1", "127.0.0.1:1", []string{"1.2.3.4, 10.0.0.9"}, "10.0.0.9"},
+		{"a second line from header_up +X-Forwarded-For", "127.0.0.1", "127.0.0.1:1", []string{"6.6.6.6", "1.2.3.4"}, "1.2.3.4"},
+		{"a name that Caddy 2.6 does not know", "127.0.0.1", "127.0.0.1:1", []string{"{client_ip}"}, "127.0.0.1"},
+
+		{"unix socket", "127.0.0.1", "@", []string{"1.2.3.4"}, "1.2.3.4"},
+		{"unix socket, no such header", "127.0.0.1", "@", nil, "invalid IP"},
+		{"container, its gateway named", "172.17.0.1", "172.17.0.1:40000", []string{"1.2.3.4"}, "1.2.3.4"},
+		{"container, its gateway not named", "127.0.0.0/8", "172.17.0.1:40000", []string{"1.2.3.4"}, "172.17.0.1"},
+		{"container, another container calls", "172.17.0.1", "172.17.0.9:40000", []string{"1.2.3.4"}, "172.17.0.9"},
+		{"container of IPv6, a zone in the peer", "fe80::/10", "[fe80::42%eth0]:40000", []string{"2001:db8::7"}, "2001:db8::7"},
+		{"container that listens on both kinds", "172.17.0.1", "[::ffff:172.17.0.1]:40000", []string{"1.2.3.4"}, "1.2.3.4"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var proxies []netip.Prefix
+			for entry := range strings.FieldsSeq(row.proxies) {
+				prefix, err := netip.ParsePrefix(entry)
+				if err != nil {
+					addr := netip.MustParseAddr(entry)
+					prefix = netip.PrefixFrom(addr, addr.BitLen())
+				}
+				proxies = append(proxies, prefix)
+			}
+			r := httptest.NewRequest("POST", "/api/turn", nil)
+			r.RemoteAddr = row.peer
+			r.Header["X-Forwarded-For"] = row.lines
+			if got := clientAddr(r, proxies).String(); got != row.want {
+				t.Errorf("client %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
 // Whatever stands in the header: the client is the peer, or an address that stands
 // in it, and never one left of an entry that no proxy of ours has written.
 func FuzzClientAddr(f *testing.F) {

@@ -111,7 +111,12 @@ type Limits struct {
 	// LogText is how many bytes of a text that a stranger chose reach one log line.
 	LogText int
 
-	// Stopping.
+	// Starting and stopping.
+
+	// StartWait is how long, at the start, connections wait for the first engine
+	// instead of being told that there is none: behind a socket that outlives the
+	// server, a restart then costs a wait and no move. A page waits as long for a move.
+	StartWait time.Duration
 
 	// DrainClose is for how long answers carry "Connection: close" before the
 	// listener closes. It must be longer than the proxy keeps idle connections.
@@ -181,6 +186,7 @@ func Default() Limits {
 		Renders:     1,
 		LogText:     256,
 
+		StartWait:  10 * time.Second,
 		DrainClose: 2500 * time.Millisecond,
 		DrainWait:  10 * time.Second,
 		HealthTime: 3 * time.Second,

@@ -13,6 +13,7 @@ type presence struct {
 	mu    sync.Mutex
 	up    int
 	none  chan struct{} // closed while moves may not wait
+	first chan struct{} // closed once the first engine has come, or has failed to
 	ended bool          // for good
 	timer *time.Timer   // closes none; nil unless it runs
 }
@@ -20,6 +21,7 @@ type presence struct {
 func (p *presence) init(patience time.Duration) {
 	p.patience = patience
 	p.none = make(chan struct{})
+	p.first = make(chan struct{})
 }
 
 // gone returns a channel that is closed once no engine is to be expected.
@@ -46,6 +48,7 @@ func (p *presence) came() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.up++
+	p.settleLocked()
 	p.openLocked()
 }
 
@@ -62,6 +65,7 @@ func (p *presence) went() {
 func (p *presence) giveUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.settleLocked()
 	p.closeLocked()
 }
 
@@ -70,6 +74,7 @@ func (p *presence) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
+		p.settleLocked()
 		p.openLocked()
 		p.ended = true
 		close(p.none)
@@ -113,6 +118,14 @@ func (p *presence) closeLocked() {
 	case <-p.none:
 	default:
 		close(p.none)
+	}
+}
+
+func (p *presence) settleLocked() {
+	select {
+	case <-p.first:
+	default:
+		close(p.first)
 	}
 }
 

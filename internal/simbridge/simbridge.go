@@ -141,6 +141,10 @@ func (b *Bridge) Swap() {
 	}
 }
 
+// Settled returns a channel that is closed once the start has shown how it goes:
+// an engine is up, or one has failed to come up, or Run has ended.
+func (b *Bridge) Settled() <-chan struct{} { return b.engines.first }
+
 // Play has an engine answer m and returns its reply. It returns one of this
 // package's errors, or the cause of ctx's end if the caller left first; an engine
 // that already has the move finishes it all the same, and keeps its slot so long.

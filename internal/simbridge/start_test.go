@@ -185,3 +185,26 @@ func TestEngineOutlivesThreads(t *testing.T) {
 		t.Errorf("engine %s was followed by %s", pid, got)
 	}
 }
+
+// Whoever waits for the start learns how it went, and not before.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		start string
+		up    int
+	}{{"", 1}, {"no ids", 1}, {"exits", 0}} {
+		t.Run("start "+row.start, func(t *testing.T) {
+			s := onStage(t, row.start, nil)
+			<-s.Settled()
+			if got := s.Status().Up; got != row.up {
+				t.Errorf("%d engines are up, want %d", got, row.up)
+			}
+		})
+	}
+	never := New(Config{Command: []string{"true"}, Limits: limits.Default(), Log: slog.New(slog.DiscardHandler)})
+	select {
+	case <-never.Settled():
+		t.Error("settled before the start")
+	default:
+	}
+}
