@@ -53,6 +53,7 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 	// moves' are there from the start, so that an alert sees the first failures too.
 	for _, route := range []string{"new", "turn"} {
 		m.requests.WithLabelValues(route, strconv.Itoa(http.StatusOK), "ok")
+		m.requests.WithLabelValues(route, strconv.Itoa(http.StatusUnprocessableEntity), "rejected")
 		for _, row := range statuses {
 			m.requests.WithLabelValues(route, strconv.Itoa(row.status), row.code)
 		}

@@ -68,7 +68,7 @@ func TestMovesAreCountedFromZero(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"new 200 ok", "turn 200 ok", "turn 429 rate_limited", "new 502 engine_failed", "turn 504 engine_timeout", "turn 500 internal"} {
+	for _, want := range []string{"new 200 ok", "turn 200 ok", "turn 422 rejected", "turn 429 rate_limited", "new 502 engine_failed", "turn 504 engine_timeout", "turn 500 internal"} {
 		if !zero[want] {
 			t.Errorf("%s is not counted before it happens", want)
 		}
