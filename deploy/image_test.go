@@ -1,3 +1,5 @@
+//go:build linux
+
 package deploy_test
 
 import (
@@ -14,6 +16,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -234,6 +237,9 @@ func testOwnEngine(t *testing.T, b *builder, base image) {
 	if answer.StatusCode != 200 {
 		t.Errorf("a new game: status %d, want 200", answer.StatusCode)
 	}
+	// A new engine, which took the place of the old one's file, comes with no move lost.
+	syscall.Kill(c.process(), syscall.SIGHUP)
+	eventually(t, "the engine is replaced", func() bool { return strings.Contains(c.log.String(), "engine is replaced") })
 	c.stops()
 	if log := c.log.String(); !strings.Contains(log, "engine is up") || strings.Contains(log, "ERROR") {
 		t.Errorf("the log is\n%s", log)
@@ -248,7 +254,7 @@ type container struct {
 	cmd  *exec.Cmd
 	addr string
 	env  []string
-	log  bytes.Buffer
+	log  *lockedBuffer
 }
 
 func (b *builder) run(name string) *container {
@@ -257,13 +263,13 @@ func (b *builder) run(name string) *container {
 	if err := os.MkdirAll(filepath.Join(root, "proc"), 0o555); err != nil { // as a daemon does
 		b.t.Fatal(err)
 	}
-	c := &container{t: b.t, addr: freeAddr(b.t)}
+	c := &container{t: b.t, addr: freeAddr(b.t), log: new(lockedBuffer)}
 	config := b.inspect(name)
 	c.env = append(config.Env, "KIRI_ADDR="+c.addr, "KIRI_ADMIN_ADDR=")
 	c.cmd = exec.Command("unshare", append([]string{"--pid", "--fork", "--kill-child", "--mount-proc", "--root", root,
 		"--setuid", "65532", "--setgid", "65532"}, config.Entrypoint...)...)
 	c.cmd.Env = c.env
-	c.cmd.Stderr = &c.log
+	c.cmd.Stderr = c.log
 	if err := c.cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -287,8 +293,25 @@ func (c *container) stops() {
 	c.t.Helper()
 	syscall.Kill(c.process(), syscall.SIGTERM)
 	if err := c.cmd.Wait(); err != nil {
-		c.t.Errorf("the container ends with %v\n%s", err, &c.log)
+		c.t.Errorf("the container ends with %v\n%s", err, c.log)
 	}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 func freeAddr(t *testing.T) string {
