@@ -1,4 +1,7 @@
-//go:build linux
+//go:build linux && !race
+
+// These tests run other programs and read files. The race detector has nothing to
+// find in them, so they run once, without it.
 
 package deploy_test
 
