@@ -1,13 +1,10 @@
 # The server, with its page and its built-in engine, and nothing else.
 #
 #   docker build --build-arg VERSION=v1.0.0 -t kiribashiri .
-#   docker run --init --stop-timeout 20 -p 127.0.0.1:8787:8787 -e KIRI_PROXIES=172.17.0.1 kiribashiri
 #
-# --init, because an engine that starts processes of its own leaves them to the
-# container's first process, and the server does not reap what it did not start.
-# 20 s, because a restart waits for the moves that are being played.
+# docs/WATCHING.md says how to run it and how to add an engine of one's own.
 
-FROM golang:1.26 AS build
+FROM docker.io/library/golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -18,21 +15,21 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.built=${VERSION}" -
 
 # Nothing is needed but the binary: it is static, calls nobody, and reads no time
 # zones or certificates. The built-in engine is found through /proc, which a
-# container has. Another engine has to be static too, or needs another base.
+# container has.
 FROM scratch
 COPY --from=build /out/server /server
 USER 65532:65532
 
 # A published port arrives at the container's own address, not at its loopback.
-# Then the peer is the bridge's gateway and no longer loopback, so that every
-# player is one client until that gateway stands in KIRI_PROXIES: with Docker's
-# default bridge KIRI_PROXIES=172.17.0.1. It is not set here, because it differs,
-# and because a wrong one lets callers name themselves.
+# Then the peer is the network's gateway and no longer loopback, so that every
+# player is one client until that gateway stands in KIRI_PROXIES. It is not set
+# here, because it differs, and because a wrong one lets callers name themselves.
 # KIRI_ADMIN_ADDR stays at loopback: metrics and profiles are for the container's
 # own network namespace.
 ENV KIRI_ADDR=0.0.0.0:8787
 EXPOSE 8787
 
+# SIGTERM drains; give it 20 s, because the moves that are being played are waited for.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["/server", "health"]
 ENTRYPOINT ["/server"]

@@ -49,6 +49,19 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 			Help: "Time an engine took to answer a move, or until it was given up.",
 		}),
 	}
+	// A counter that appears only with its first event shows no rate of it: the
+	// moves' are there from the start, so that an alert sees the first failures too.
+	for _, route := range []string{"new", "turn"} {
+		m.requests.WithLabelValues(route, strconv.Itoa(http.StatusOK), "ok")
+		m.requests.WithLabelValues(route, strconv.Itoa(http.StatusUnprocessableEntity), "rejected")
+		for _, row := range statuses {
+			m.requests.WithLabelValues(route, strconv.Itoa(row.status), row.code)
+		}
+	}
+	auto.NewGauge(prometheus.GaugeOpts{
+		Name: "kiri_moves_unanswered_limit",
+		Help: "Moves that may be unanswered at once.",
+	}).Set(float64(s.cfg.Limits.Queue))
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kiri_limiter_clients",
 		Help: "Clients that the limiter remembers, those whose bucket is not known to be full.",

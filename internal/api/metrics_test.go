@@ -52,6 +52,29 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
+// An alert on the rate of failures must see the first one, too.
+func TestMovesAreCountedFromZero(t *testing.T) {
+	h := newHouse(t, nil)
+	families, err := h.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := make(map[string]bool)
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "kiri_requests_total" && metric.GetCounter().GetValue() == 0 {
+				labels := metric.GetLabel() // code, route, status
+				zero[labels[1].GetValue()+" "+labels[2].GetValue()+" "+labels[0].GetValue()] = true
+			}
+		}
+	}
+	for _, want := range []string{"new 200 ok", "turn 200 ok", "turn 422 rejected", "turn 429 rate_limited", "new 502 engine_failed", "turn 504 engine_timeout", "turn 500 internal"} {
+		if !zero[want] {
+			t.Errorf("%s is not counted before it happens", want)
+		}
+	}
+}
+
 func TestAdmin(t *testing.T) {
 	h := newHouse(t, nil)
 	admin := Admin(h.registry)

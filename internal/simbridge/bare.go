@@ -14,7 +14,7 @@ type Bare struct{ e *engine }
 // StartBare starts the engine of cfg as a lane does. Once ctx is done, nothing waits
 // for it any more. It is ended by Kill, in any case.
 func StartBare(ctx context.Context, cfg Config) (*Bare, error) {
-	p, err := startProcess(&cfg)
+	p, err := startProcess(&cfg, newReaper())
 	if err != nil {
 		return nil, err
 	}

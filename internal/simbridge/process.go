@@ -101,7 +101,7 @@ func takeNow(r readPipe, b []byte) (int, error) {
 // startProcess starts the engine's program in a process group of its own, so that
 // a terminal's Ctrl-C does not reach it and its children go when it goes. If the
 // server dies, however it does, so does the engine (on Linux).
-func startProcess(cfg *Config) (*process, error) {
+func startProcess(cfg *Config, reaper *reaper) (*process, error) {
 	var ours, theirs [3]*os.File
 	closeAll := func(files [3]*os.File) {
 		for _, f := range files {
@@ -152,13 +152,18 @@ func startProcess(cfg *Config) (*process, error) {
 		// thread does nothing else until the engine is gone (golang/go#27505).
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := reaper.started(func() (int, error) {
+			if err := cmd.Start(); err != nil {
+				return 0, err
+			}
+			p.pid = cmd.Process.Pid
+			return p.pid, nil
+		})
 		closeAll(theirs)
 		if err != nil {
 			started <- err
 			return
 		}
-		p.pid = cmd.Process.Pid
 		sacrificeFirst(p.pid)
 		started <- nil
 
@@ -173,6 +178,7 @@ func startProcess(cfg *Config) (*process, error) {
 		}
 		reaped = true
 		mu.Unlock()
+		reaper.ended(p.pid)
 		p.status = cmd.ProcessState.String()
 		close(p.exited)
 		// What has left the group may hold the pipes open; read no longer than this.

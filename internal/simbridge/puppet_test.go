@@ -233,6 +233,9 @@ func puppet(start string) {
 				continue
 			}
 			reply(fmt.Sprint(child.Process.Pid))
+		case "litter": // a process that ends later, one that ends with the group, and both are nobody's
+			err := exec.Command("sh", "-c", "setsid sleep 0.01 & sleep 3600 &").Run()
+			reply(fmt.Sprint(err))
 		case "exit":
 			os.Exit(7)
 		case "echo-line":

@@ -74,6 +74,8 @@ type Bridge struct {
 
 	returned sync.WaitGroup // of turns that wait again for a lane
 
+	reaper *reaper
+
 	lanes   []*lane
 	engines presence
 	poison  poison
@@ -100,8 +102,10 @@ func New(cfg Config) *Bridge {
 		cfg:   cfg,
 		slots: make(chan struct{}, cfg.Limits.Queue),
 		turns: make(chan *turn),
+
+		reaper: newReaper(),
 	}
-	b.start = func() (*process, error) { return startProcess(&b.cfg) }
+	b.start = func() (*process, error) { return startProcess(&b.cfg, b.reaper) }
 	for n := range cfg.Limits.SimEngines {
 		b.lanes = append(b.lanes, b.newLane(n))
 	}
@@ -125,6 +129,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, l := range b.lanes {
 		group.Go(func() error { return l.run(ctx) })
 	}
+	group.Go(func() error { b.reaper.reapOrphans(ctx); return nil })
 	return group.Wait()
 }
 
