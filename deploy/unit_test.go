@@ -269,3 +269,24 @@ func TestManualsGiveTheSameCommands(t *testing.T) {
 		}
 	}
 }
+
+// PrivateNetwork= leaves the server nothing but the sockets that it is given.
+func TestServerNeedsNoNetwork(t *testing.T) {
+	unshare := found(t, "unshare")
+	if out, err := exec.Command(unshare, "--net", "true").CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		t.Skipf("%v: %s", err, out)
+	}
+	s := openSocket(t)
+	cmd := exec.Command(unshare, "--net", "sh", "-c", `LISTEN_PID=$$ exec "$0"`, built(t))
+	cmd.ExtraFiles = []*os.File{s.file}
+	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "LISTEN_FDNAMES=http", "KIRI_ADMIN_ADDR=")
+	server := launch(t, cmd)
+	well(t, s.addr)
+	exchange(t, "127.0.0.2", s.addr, newGame("alone", "X-Forwarded-For: 203.0.113.7"))
+	if got := charged(t, server, "alone"); got != "203.0.113.7/32" {
+		t.Errorf("%s was charged", got)
+	}
+}
