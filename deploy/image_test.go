@@ -187,7 +187,7 @@ func TestImage(t *testing.T) {
 		}
 	}
 
-	t.Run("an engine of one's own", func(t *testing.T) { testOwnEngine(t, b, got) })
+	testOwnEngine(t, b, got)
 }
 
 // testOwnEngine builds what docs/WATCHING.md says, and runs the first of the two as
