@@ -6,7 +6,7 @@ import (
 )
 
 func BenchmarkRead(b *testing.B) {
-	r := theStory(b).reader(-1, 0)
+	r := theStory(b).reader()
 	for name, text := range map[string]string{
 		"short":    "船長に霧の話を聞く",
 		"polite":   "すみません、船長さん、霧の話を聞かせてもらえませんか？",
@@ -28,6 +28,6 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	s := theStory(b)
 	for b.Loop() {
-		s.reader(-1, 0)
+		s.reader()
 	}
 }

@@ -1,7 +1,7 @@
 package japanese
 
-// heldOut are wordings written before the reader was, and never tuned to one by
-// one: the rate at which they are read is what a stranger may expect.
+// heldOut are wordings written before the reader was. At first 64 of the 80 were
+// read right.
 var heldOut = []row{
 	{busStop, "<harbor>", "港のほうへ降りてみます"},
 	{busStop, "<harbor>", "海のほうに向かおう"},

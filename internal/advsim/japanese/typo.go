@@ -47,7 +47,7 @@ func misspells(got, want []rune) bool {
 	case len(wrong) == 0 && len(right) == 1:
 		return true
 	case len(wrong) == 1 && len(right) == 0:
-		return isHiragana(wrong[0]) || head > 0 && got[head-1] == wrong[0]
+		return isHiragana(wrong[0]) && hasKana(string(want)) || head > 0 && got[head-1] == wrong[0]
 	case len(wrong) == 1 && len(right) == 1:
 		return isHiragana(wrong[0]) == isHiragana(right[0]) && (isHiragana(right[0]) || !hasKana(string(want)))
 	case len(wrong) == 2 && len(right) == 2:
