@@ -137,9 +137,9 @@ type Limits struct {
 	CheckStates int
 	// CheckBytes bounds the large state that it sends, where BodyBytes allows more.
 	CheckBytes int64
-	// PageWait is how long the page waits for an answer; web/game.js has it too.
+	// PageWait is how long the page waits for an answer; web/app.js has it too.
 	PageWait time.Duration
-	// PageOffers is how many offers of one kind the page shows; web/game.js has it too.
+	// PageOffers is how many offers of one kind the page shows; web/shelf.js has it too.
 	PageOffers int
 }
 
