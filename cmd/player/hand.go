@@ -51,7 +51,9 @@ func (h *hand) play(ctx context.Context, read func() (string, error)) error {
 	}
 	began, err := h.send(ctx, move{Kind: kindNew})
 	if err != nil {
-		fmt.Fprintln(h.out, notice(err))
+		if ctx.Err() == nil {
+			fmt.Fprintln(h.out, notice(err))
+		}
 		return err
 	}
 	h.here = began

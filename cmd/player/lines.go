@@ -27,7 +27,10 @@ func playByHand(ctx context.Context, server *url.URL, stdin io.Reader, stdout io
 	defer terminal.Close()
 	terminal.SetCtrlCAborts(true)
 	terminal.SetMultiLineMode(true) // the other mode counts letters where it should count columns
-	return h.play(ctx, typedLines(terminal))
+	if err := h.play(ctx, typedLines(terminal)); ctx.Err() == nil {
+		return err
+	}
+	return nil // Ctrl-C is a way to leave, at any moment
 }
 
 func typedLines(terminal *liner.State) func() (string, error) {
