@@ -26,8 +26,9 @@ func TestAccessibility(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser := startBrowser(t)
-	unhurried := unhurried(t)
+	server := unhurried(t)
 	for _, theme := range []string{"light", "dark"} {
+		unhurried := newSite(t, server)
 		t.Run(theme, func(t *testing.T) {
 			p := newPlayer(t, browser)
 			// High, so that nothing lies over anything else.

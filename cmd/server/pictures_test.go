@@ -40,41 +40,44 @@ func TestPictures(t *testing.T) {
 		{"desktop-light", 1280, 800, 1, "light"},
 		{"desktop-dark", 1280, 800, 1, "dark"},
 	} {
-		p := newPlayer(t, browser)
-		do(p, chromedp.EmulateViewport(row.width, row.height, chromedp.EmulateScale(row.scale)))
-		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: row.theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
-		p.begins(s)
-		p.plays(func() { p.clicks(button("港へ"), 1) })
-		p.types("船長に霧の話を聞く")
-		p.plays(p.enters)
-		p.runs(`at("#box").blur()`) // a caret blinks
-		p.settles()
-		fmt.Fprintf(&made, "%s  %s\n", pictureSum(t, js[string](p, `document.body.innerText`)), row.name)
+		at := newSite(t, s)
+		t.Run(row.name, func(t *testing.T) {
+			p := newPlayer(t, browser)
+			do(p, chromedp.EmulateViewport(row.width, row.height, chromedp.EmulateScale(row.scale)))
+			call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: row.theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			}})
+			p.begins(at)
+			p.plays(func() { p.clicks(button("港へ"), 1) })
+			p.types("船長に霧の話を聞く")
+			p.plays(p.enters)
+			p.runs(`at("#box").blur()`) // a caret blinks
+			p.settles()
+			fmt.Fprintf(&made, "%s  %s\n", pictureSum(t, js[string](p, `document.body.innerText`)), row.name)
 
-		file := filepath.Join(docs, row.name+".png")
-		if *update {
-			if !js[bool](p, `document.fonts.check("16px 'Noto Sans CJK JP'")`) {
-				t.Fatal("no Japanese font: install Noto Sans CJK JP")
+			file := filepath.Join(docs, row.name+".png")
+			if *update {
+				if !js[bool](p, `document.fonts.check("16px 'Noto Sans CJK JP'")`) {
+					t.Fatal("no Japanese font: install Noto Sans CJK JP")
+				}
+				if err := os.WriteFile(file, do(p, chromedp.CaptureScreenshot()), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if err := os.WriteFile(file, do(p, chromedp.CaptureScreenshot()), 0o644); err != nil {
+			picture, err := os.ReadFile(file)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		picture, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size, err := png.DecodeConfig(bytes.NewReader(picture))
-		if err != nil || size.Width != int(float64(row.width)*row.scale) || size.Height != int(float64(row.height)*row.scale) {
-			t.Errorf("%s: %d by %d, %v", file, size.Width, size.Height, err)
-		}
-		for _, readme := range []string{"../../README.md", "../../README.ja.md"} {
-			if text, err := os.ReadFile(readme); err != nil || !bytes.Contains(text, []byte("docs/"+row.name+".png")) {
-				t.Errorf("%s does not show %s", readme, file)
+			size, err := png.DecodeConfig(bytes.NewReader(picture))
+			if err != nil || size.Width != int(float64(row.width)*row.scale) || size.Height != int(float64(row.height)*row.scale) {
+				t.Errorf("%s: %d by %d, %v", file, size.Width, size.Height, err)
 			}
-		}
+			for _, readme := range []string{"../../README.md", "../../README.ja.md"} {
+				if text, err := os.ReadFile(readme); err != nil || !bytes.Contains(text, []byte("docs/"+row.name+".png")) {
+					t.Errorf("%s does not show %s", readme, file)
+				}
+			}
+		})
 	}
 	if *update {
 		if err := os.WriteFile(sums, []byte(made.String()), 0o644); err != nil {
