@@ -201,7 +201,7 @@ func (c *comparison) lookForWhatIsTooMuch() {
 	}
 	greetsThing := len(u.deeds) > 0 && u.deeds[len(u.deeds)-1] == greets &&
 		slices.ContainsFunc(u.nouns, func(n int) bool { return c.Reader.nouns[n].Kind != Person && !slices.Contains(e.nouns, n) })
-	c.doubt = c.doubt || greetsThing || u.subject && !e.subject
+	c.doubt = c.doubt || greetsThing
 }
 
 // deedScore is how close the verbs of two phrases are.
