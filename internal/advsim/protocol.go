@@ -25,11 +25,11 @@ const (
 // serve answers every line of r with one line on w, in order, each written out
 // before the next is read. It returns nil when r has ended.
 func (e *engine) serve(r io.Reader, w io.Writer) error {
-	// The first lines, a ping and a new game, need no reader: it is made beside
-	// them, so that the first sentence need not wait for it either.
+	// Whoever starts an engine waits for its first reply, to a ping, which needs no
+	// reader. Then it is made, so that the first sentence need not wait for it.
 	var making sync.WaitGroup
-	making.Go(func() { e.reader() })
 	defer making.Wait()
+	learn := sync.OnceFunc(func() { making.Go(func() { e.reader() }) })
 
 	lines := bufio.NewReader(r)
 	for {
@@ -48,6 +48,7 @@ func (e *engine) serve(r io.Reader, w io.Writer) error {
 		if _, err := w.Write(append(answer, '\n')); err != nil {
 			return fmt.Errorf("writing a reply: %w", err)
 		}
+		learn()
 	}
 }
 

@@ -179,6 +179,12 @@ func (d *dictionary) addVerbs() {
 		e.then = closed
 		d.addAll(v.fixed, e)
 	}
+	// After all others, since 「開け」 is of 開ける before it is of 開く.
+	for _, v := range verbs {
+		for _, w := range strings.Fields(v.godan) {
+			d.addBent(able(fold(w)), entry{role: isVerb, deed: v.deed, sign: possible})
+		}
+	}
 	d.addBent(suru(), entry{role: isVerb, deed: does})
 	d.addBent(kuru(), entry{role: isVerb, deed: comes})
 	for _, w := range []string{"ほし", "欲し"} {
@@ -197,6 +203,9 @@ func (d *dictionary) addPieces() {
 		e := entry{role: isPiece, after: h.after, sign: h.sign, manner: h.manner}
 		for _, w := range strings.Fields(h.godan) {
 			d.addBent(godan(fold(w)), e)
+			could := e
+			could.sign |= possible
+			d.addBent(able(fold(w)), could)
 		}
 		for _, w := range strings.Fields(h.ichidan) {
 			d.addBent(ichidan(fold(w)), e)
@@ -258,8 +267,14 @@ func godan(verb string) []bent {
 	}
 	return []bent{
 		{stem + row[0], formA}, {stem + row[1], formI}, {verb, formU}, {stem + row[3], formE},
-		{stem + row[3], formS}, {stem + row[4], formO}, {stem + row[5], before},
+		{stem + row[4], formO}, {stem + row[5], before},
 	}
+}
+
+// able bends a verb of five rows that can be done: 打てる.
+func able(verb string) []bent {
+	last, size := utf8.DecodeLastRuneInString(verb)
+	return ichidan(verb[:len(verb)-size] + bends[last][3] + "る")
 }
 
 // ichidan bends a verb of one row: all of its endings follow the stem.

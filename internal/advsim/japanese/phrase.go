@@ -12,13 +12,12 @@ type phrase struct {
 	runs   []run
 	inner  []innerDeed
 
-	deeds   []deed // the last is the main one
-	asked   deed   // what the main one comes to if it is asked of another
-	stem    string // of the main one, if it is no word
-	verbal  bool   // the main one is put as a verb
-	favour  bool   // the main one is to be done by another
-	subject bool   // a thing does it by itself
-	mood    mood
+	deeds  []deed // the last is the main one
+	asked  deed   // what the main one comes to if it is asked of another
+	stem   string // of the main one, if it is no word
+	verbal bool   // the main one is put as a verb
+	favour bool   // the main one is to be done by another
+	mood   mood
 
 	// Of a sentence: what makes a difference here, since some act has it and does
 	// the like.
@@ -114,7 +113,6 @@ func (r *Reader) toPhrase(clauses []clause, at string) (p phrase) {
 		p.groups = unite(p.groups, c.groups...)
 		p.runs = append(p.runs, c.runs...)
 		p.inner = append(p.inner, c.inner...)
-		p.subject = c.subject && c.sign&wanted == 0 // 「流氷が見たい」
 		p.does(c)
 	}
 	return p

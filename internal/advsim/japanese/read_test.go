@@ -120,3 +120,30 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// Two acts that fit about as well are both named, and neither is done.
+func TestInDoubtBothAreNamed(t *testing.T) {
+	r := New([]Noun{{ID: "bell", Names: []string{"鐘"}}}, []Act{
+		{Label: "鐘の話を聞く"}, {Label: "鐘のことをたずねる"}, {Label: "鐘を見る"},
+	})
+	m := r.Read("鐘について教えて", "", func(int) bool { return true })
+	if m.Sense != Unclear || len(m.Maybe) != 2 || m.Maybe[0].Act+m.Maybe[1].Act != 1 {
+		t.Errorf("got %+v, want the first two acts", m)
+	}
+	m = r.Read("鐘について教えて", "", func(act int) bool { return act == 1 })
+	if m.Sense != Do || m.Act != 1 {
+		t.Errorf("got %+v, want the only act that is possible", m)
+	}
+}
+
+// A phrase about something is not meant where that is not named, however much
+// else of it is said.
+func TestWhatAPhraseIsAbout(t *testing.T) {
+	r := New([]Noun{{ID: "brother", Names: []string{"兄"}}}, []Act{{Label: "兄はどんな人か聞く"}})
+	if m := r.Read("どんな人か聞いてみる", "", func(int) bool { return true }); m.Sense == Do {
+		t.Errorf("got %+v, want no act", m)
+	}
+	if m := r.Read("兄がどんな人か聞いてみる", "", func(int) bool { return true }); m.Sense != Do {
+		t.Errorf("got %+v, want the act", m)
+	}
+}

@@ -17,7 +17,7 @@ const (
 	loneWorth   = 72 // the verb alone is said
 
 	// What is taken off.
-	otherDoer   = 30 // who is to do it differs
+	otherDoer   = 35 // who is to do it differs
 	otherDeed   = 30 // something else is done first
 	otherGroup  = 40 // another act here has just that number or manner
 	otherTale   = 20 // another act here is about just that being done
@@ -62,7 +62,7 @@ func (c *comparison) score() (fit, doubtful int) {
 	u, e := c.u, c.e
 	c.points = deedScore(u, e)
 	switch {
-	case u.mood != e.mood && u.mood != wishing, c.points == 0 && len(u.deeds) > 0:
+	case c.points == 0 && len(u.deeds) > 0:
 		return 0, 0
 	case len(u.deeds) == 0 && len(e.deeds) == 0 && len(e.groups)+len(e.runs) > 0: // 「三回」
 		c.points = 100
@@ -201,7 +201,7 @@ func (c *comparison) lookForWhatIsTooMuch() {
 	}
 	greetsThing := len(u.deeds) > 0 && u.deeds[len(u.deeds)-1] == greets &&
 		slices.ContainsFunc(u.nouns, func(n int) bool { return c.Reader.nouns[n].Kind != Person && !slices.Contains(e.nouns, n) })
-	c.doubt = c.doubt || greetsThing || u.subject && !e.subject
+	c.doubt = c.doubt || greetsThing
 }
 
 // deedScore is how close the verbs of two phrases are.
