@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kiribashiri/internal/limits"
 )
 
 // A held socket stays open while servers come and go, as systemd keeps its own.
@@ -148,6 +151,11 @@ func TestConnectionsWaitForTheFirstEngine(t *testing.T) {
 		s := startHeld(t, hold(t, "tcp", "127.0.0.1:0"), "KIRI_SIM=sh -c 'exit 1'")
 		if status, said := s.say("192.0.2.1", ""); status != 503 || said != "engine_down" {
 			t.Errorf("%d %s", status, said)
+		}
+		var health struct{ UptimeSeconds float64 }
+		json.Unmarshal([]byte(s.get("/api/health").body), &health)
+		if all := limits.Default().StartWait.Seconds(); health.UptimeSeconds > all {
+			t.Errorf("the first answer came after all of %v s", all)
 		}
 	})
 }
