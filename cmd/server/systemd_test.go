@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -361,18 +362,19 @@ func TestSystemdThatDoesNotListen(t *testing.T) {
 func TestWatchdogIsFedOnlyWhileAnEngineIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		began, up := time.Now(), false
+		began := time.Now()
+		var up atomic.Bool
 		var told []string
 		done := make(chan struct{})
 		go func() { // ends with ctx
 			defer close(done)
-			attend(ctx, 10*time.Second, func() bool { return up }, func(state string) {
+			attend(ctx, 10*time.Second, up.Load, func(state string) {
 				told = append(told, fmt.Sprint(time.Since(began).Round(time.Second), " ", state))
 			})
 		}()
 		at := func(d time.Duration, is bool) {
 			time.Sleep(d - time.Since(began))
-			up = is
+			up.Store(is)
 		}
 		at(3900*time.Millisecond, true)
 		at(16*time.Second, false) // after three words
