@@ -65,16 +65,24 @@ func built(t *testing.T) string {
 }
 
 var build = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "kiribashiri") // stays for the other tests; the machine clears it
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(folder, "kiribashiri")
 	if out, err := exec.Command("go", "build", "-o", path, "../cmd/server").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return path, nil
 })
+
+var folder string // of what several tests use
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "kiribashiri-deploy"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(status)
+}
 
 // An output is what a process has written so far.
 type output struct {

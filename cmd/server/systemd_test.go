@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,10 +14,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kiribashiri/internal/limits"
 )
 
 // A held socket stays open while servers come and go, as systemd keeps its own.
@@ -148,6 +152,11 @@ func TestConnectionsWaitForTheFirstEngine(t *testing.T) {
 		s := startHeld(t, hold(t, "tcp", "127.0.0.1:0"), "KIRI_SIM=sh -c 'exit 1'")
 		if status, said := s.say("192.0.2.1", ""); status != 503 || said != "engine_down" {
 			t.Errorf("%d %s", status, said)
+		}
+		var health struct{ UptimeSeconds float64 }
+		json.Unmarshal([]byte(s.get("/api/health").body), &health)
+		if all := limits.Default().StartWait.Seconds(); health.UptimeSeconds > all {
+			t.Errorf("the first answer came after all of %v s", all)
 		}
 	})
 }
@@ -353,18 +362,19 @@ func TestSystemdThatDoesNotListen(t *testing.T) {
 func TestWatchdogIsFedOnlyWhileAnEngineIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		began, up := time.Now(), false
+		began := time.Now()
+		var up atomic.Bool
 		var told []string
 		done := make(chan struct{})
 		go func() { // ends with ctx
 			defer close(done)
-			attend(ctx, 10*time.Second, func() bool { return up }, func(state string) {
+			attend(ctx, 10*time.Second, up.Load, func(state string) {
 				told = append(told, fmt.Sprint(time.Since(began).Round(time.Second), " ", state))
 			})
 		}()
 		at := func(d time.Duration, is bool) {
 			time.Sleep(d - time.Since(began))
-			up = is
+			up.Store(is)
 		}
 		at(3900*time.Millisecond, true)
 		at(16*time.Second, false) // after three words
