@@ -4,41 +4,70 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
 // The page as players have it: a real browser, the real server and its engine.
 func TestBrowser(t *testing.T) {
-	browser := startBrowser(t)
-	for _, row := range []struct {
+	browser, server, whole := startBrowser(t), unhurried(t), t
+	for _, concern := range []struct {
 		name string
-		test func(*testing.T, *player)
+		rows []browserRow
 	}{
-		{"a newcomer comes to the ending by buttons alone", testButtons},
-		{"a typed move", testTyped},
-		{"a reload keeps story, place and draft", testReload},
-		{"a refused move leaves nothing but a notice", testRefused},
-		{"what sends, and how often", testSending},
-		{"a save that the engine cannot read", testForeignState},
-		{"markup is text", testMarkup},
-		{"no sideways scroll", testWidths},
-		{"the first load is small, the next one next to nothing", testLoads},
-		{"the keyboard reaches everything, visibly", testKeyboard},
+		{"play", playRows},
+		{"sending", sendingRows},
+		{"refused", refusedRows},
+		{"lines", lineRows},
+		{"back", backRows},
+		{"records", recordRows},
+		{"storage", storageRows},
+		{"tabs", tabRows},
+		{"speech", speechRows},
+		{"scroll", scrollRows},
+		{"keyboard", keyboardRows},
+		{"touch", touchRows},
+		{"reader", readerRows},
+		{"layout", layoutRows},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.test(t, newPlayer(t, browser)) })
+		t.Run(concern.name, func(t *testing.T) {
+			for _, row := range concern.rows {
+				at := newSite(whole, server)
+				t.Run(row.name, func(t *testing.T) {
+					p := newPlayer(t, browser)
+					p.site = at
+					row.test(t, p)
+				})
+			}
+		})
 	}
 }
 
+// A browserRow is one fact of the page; its test has a new tab, and a site that the
+// browser knows nothing of.
+type browserRow struct {
+	name string
+	test func(*testing.T, *player)
+}
+
+var playRows = []browserRow{
+	{"a newcomer comes to the ending by buttons alone", testButtons},
+	{"a typed move", testTyped},
+	{"a reload keeps story, place and draft", testReload},
+	{"a killed tab loses nothing", testKilledTab},
+	{"markup is text", testMarkup},
+	{"the first load is small, the next one next to nothing", testLoads},
+}
+
 func testButtons(t *testing.T, p *player) {
-	p.begins(unhurried(t))
+	p.begins(p.site)
 	for move := range strings.FieldsSeq(endings["霧の鐘"]) {
 		label := js[string](p, `(({choices, places}) => [...choices, ...places].find(({input}) => input === %q)?.label ?? "")(saved())`, move)
 		if label == "" {
@@ -52,7 +81,7 @@ func testButtons(t *testing.T, p *player) {
 }
 
 func testTyped(t *testing.T, p *player) {
-	p.begins(unhurried(t))
+	p.begins(p.site)
 	p.plays(func() { p.clicks(button("港へ"), 1) })
 	p.types("船長に霧の話を聞く")
 	p.plays(p.enters)
@@ -66,168 +95,63 @@ func testTyped(t *testing.T, p *player) {
 }
 
 func testReload(t *testing.T, p *player) {
-	s := unhurried(t)
-	p.begins(s)
-	p.plays(func() { p.clicks(button("港へ"), 1) })
+	p.begins(p.site)
+	p.chooses("港へ")
+	p.chooses("番屋へ")
+	p.says("ランタンを借りる")
 	p.types("まだ送らない")
 	before := p.shown()
-	p.visits(s)
-	if got := p.shown(); got.Box != "まだ送らない" || got.Place != "港" || got != before {
+	p.visits(p.site)
+	if got := p.shown(); got.Box != "まだ送らない" || got.Place != "番屋" || got != before {
 		t.Errorf("after a reload: %+v\nwant %+v", got, before)
 	}
-	p.plays(func() { p.clicks(button("番屋へ"), 1) })
+	p.chooses("港へ")
 }
 
-func testRefused(t *testing.T, p *player) {
-	const fast, burst = "KIRI_PER_IP_PER_SEC=1000", "KIRI_PER_IP_BURST=1000"
-	engine := filepath.Join(t.TempDir(), "engine")
-	link := func(*running) {
-		if err := os.Symlink(os.Args[0], engine); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link(nil)
-	for _, row := range []struct {
-		notice        string
-		environ       []string
-		breaks, mends func(*running)
-	}{{ // a bucket that practically never refills, and a full one of a new server
-		"（少し待ってからもう一度）",
-		[]string{"KIRI_PER_IP_PER_SEC=0.001", "KIRI_PER_IP_BURST=2"},
-		func(s *running) { s.post("/api/new", "127.0.0.1", "") },
-		func(s *running) { s.dies(); s.restarts() },
-	}, {
-		"つながりませんでした。もう一度送れます。",
-		[]string{fast, burst}, (*running).dies, (*running).restarts,
-	}, {
-		"いま物語を動かせません。少し待つと、もう一度送れます。",
-		[]string{fast, burst, "KIRI_SIM='" + engine + "' " + engineCommand + " serve"},
-		func(s *running) {
-			os.Remove(engine)
-			pid, _ := strconv.Atoi(regexp.MustCompile(`engine is up.*"pid":(\d+)`).FindStringSubmatch(s.log.String())[1])
-			syscall.Kill(pid, syscall.SIGKILL)
-			eventually(t, "the engine is down", func() bool { return s.get("/api/health").status == 503 })
-		}, link,
-	}} {
-		s := start(t, row.environ...)
-		p.begins(s)
-		p.types("港へ行く")
-		before := p.shown()
-		row.breaks(s)
-		for range 2 {
-			p.enters()
-			p.told(row.notice)
-			if got := p.shown(); got != before {
-				t.Errorf("beside the notice %s: %+v\nwant %+v", row.notice, got, before)
-			}
-		}
-		row.mends(s)
-		s.well()
-		p.plays(p.enters)
-		p.told("")
-	}
-}
-
-// While keys and mouse are at work, no reply comes.
-func testSending(t *testing.T, p *player) {
-	const text, processed = "港へ行く", 229 // the code of a key that an input method has dealt with
-	s := unhurried(t)
-	p.begins(s)
-	for _, row := range []struct {
-		name  string
-		sends int
-		does  func()
-		draft string
-	}{
-		{"Chromium: Enter ends a composition, then comes the text", 0, func() { p.composes(text); p.key(processed, false); p.types(text) }, text},
-		{"Safari: the text comes first", 0, func() { p.composes(text); p.types(text); p.settles(); p.key(processed, false) }, text},
-		{"a plain Enter in a composition", 0, func() { p.composes(text); p.key('\r', false); p.types(text) }, text},
-		{"a double click on send", 1, func() { p.types(text); p.clicks(`at("#send")`, 2) }, ""},
-		{"a double click on a place", 1, func() { p.clicks(button("バス停へ"), 2) }, ""},
-		{"a held Enter, and a new draft meanwhile", 1, func() {
-			p.types(text)
-			p.key('\r', false)
-			p.key('\r', true)
-			p.clears()
-			p.types("次")
-			s.cmd.Process.Signal(syscall.SIGCONT)
-			p.told("")
-			p.key('\r', true)
-		}, "次"},
-	} {
-		before := p.posts()
-		s.cmd.Process.Signal(syscall.SIGSTOP)
-		row.does()
-		p.settles()
-		s.cmd.Process.Signal(syscall.SIGCONT)
-		p.told("")
-		if n := p.posts() - before; n != row.sends || p.shown().Box != row.draft {
-			t.Errorf("%s: %d moves are sent and the box holds %q, want %d and %q", row.name, n, p.shown().Box, row.sends, row.draft)
-		}
-		if row.draft != "" {
-			p.plays(p.enters)
-		}
-	}
-}
-
-func testForeignState(t *testing.T, p *player) {
-	s := unhurried(t)
-	p.begins(s)
-	p.saves(`record.state = {v: 1, story: "another", place: "moon"}`)
-	p.visits(s)
-	p.types("港へ行く")
+// A tab whose process ends has no time to save anything.
+func testKilledTab(t *testing.T, p *player) {
+	p.begins(p.site)
+	p.chooses("港へ")
+	p.chooses("番屋へ")
+	p.says("ランタンを借りる")
+	p.types("書きかけ")
 	before := p.shown()
-	p.enters()
-	for _, answer := range []string{"no", "yes"} {
-		p.told("この記録は今の版では読めません。")
-		if got := p.shown(); got != before || !js[bool](p, `at("#notice-kept").checkVisibility()`) {
-			t.Errorf("after the refusal: %+v\nwant %+v, and that it says so", got, before)
-		}
-		p.clicks(`at("#notice [data-restart]")`, 1)
-		p.clicks(`at("#ask [value=`+answer+`]")`, 1)
-		p.settles()
+	var killing sync.WaitGroup
+	do(p, chromedp.WaitEvent(inspector.TargetCrashed, nil, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		killing.Go(func() { cdp.Call(ctx, tab, page.Crash, cdp.Empty{}) }) // it answers nobody
+		return nil
+	})))
+	killing.Wait()
+	again := p.another()
+	again.visits(p.site)
+	got := again.shown()
+	if before.Box = ""; got != before || !strings.Contains(got.Story, "ランタンを借りる") {
+		t.Errorf("in a new tab: %+v\nwant %+v", got, before)
 	}
-	eventually(t, "a new game has begun", func() bool { return js[bool](p, `saved().state.story !== "another"`) })
-	p.told("")
+	again.chooses("港へ")
 }
 
 func testMarkup(t *testing.T, p *player) {
 	const markup = `<img src=x onerror=alert(1)><svg onload=alert(2)></svg>&lt;b&gt;`
-	s := unhurried(t)
-	p.begins(s)
-	p.types(markup)
-	p.plays(p.enters)
+	p.begins(p.site)
+	p.says(markup)
 	p.saves(`record.turns[0].text = record.place = record.choices[0].label = record.places[0].label = %q`, markup)
-	p.visits(s)
+	p.visits(p.site)
 	if n := js[int](p, `document.body.innerText.split(%q).length - 1`, markup); n != 5 {
 		t.Errorf("it stands in the page %d times, want 5: the move, a reply, the place and two buttons", n)
+	}
+	if got := js[string](p, `document.title`); got != markup+" — 霧走り" {
+		t.Errorf("the title is %q", got)
+	}
+	const name = `<img src=x onerror=alert(3)>&lt;`
+	p.keepsInSlot(name)
+	p.clicks(`at("#slots button")`, 1)
+	if n := js[int](p, `at("#records").innerText.split(%q).length + at("#ask").innerText.split(%q).length - 2`, name, name); n != 3 {
+		t.Errorf("the name of a record stands in the dialogs %d times, want 3: in the list, where it is said to be kept, and in the question", n)
 	}
 	if n := js[int](p, `document.querySelectorAll("img, [onerror], [onload]").length`); n != 0 {
 		t.Errorf("%d elements are made of it", n)
 	}
-}
-
-func testWidths(t *testing.T, p *player) {
-	fits := func(what string) {
-		t.Helper()
-		for _, width := range []int64{320, 1440} {
-			do(p, chromedp.EmulateViewport(width, 700))
-			if over := js[int](p, `(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.documentElement)`); over > 0 {
-				t.Errorf("%s is %d px wider than a window of %d", what, over, width)
-			}
-		}
-	}
-	s := unhurried(t)
-	p.visits(s)
-	fits("the first page")
-	p.begins(s)
-	p.types(strings.Repeat("w", 200))
-	p.plays(p.enters)
-	fits("the story")
-	p.clicks(`at("#menu-open")`, 1)
-	fits("the menu")
-	p.clicks(`at("#menu [data-restart]")`, 1)
-	fits("the question")
 }
 
 func testLoads(t *testing.T, p *player) {
@@ -252,37 +176,6 @@ func testLoads(t *testing.T, p *player) {
 			t.Errorf("the next time %s has status %d, want 304 for the page and nothing else asked for", r.url, r.status)
 		}
 	}
-}
-
-func testKeyboard(t *testing.T, p *player) {
-	p.visits(unhurried(t))
-	p.key('\t', false)
-	p.plays(p.enters)
-	var stops []string
-	for range 12 {
-		p.key('\t', false)
-		stop := js[struct{ Name, Trouble string }](p, `((e) => {
-			if (e === document.body) return {};
-			const {outlineStyle, outlineWidth, outlineColor} = getComputedStyle(e);
-			const {x, y, width, height} = e.getBoundingClientRect();
-			let trouble = "";
-			if (outlineStyle === "none" || parseFloat(outlineWidth) < 2 || outlineColor.endsWith(", 0)")) trouble = "no ring";
-			if (!e.contains(document.elementFromPoint(x + width / 2, y + height / 2))) trouble = "out of sight";
-			return {name: e.id || e.innerText, trouble};
-		})(document.activeElement)`)
-		if stop.Trouble != "" {
-			t.Errorf("%s: %s", stop.Name, stop.Trouble)
-		}
-		if stop.Name != "" && !slices.Contains(stops, stop.Name) {
-			stops = append(stops, stop.Name)
-		}
-	}
-	want := []string{"send", "menu-open", "skip", "時刻表を見る", "港へ", "食堂へ", "灯台の丘へ", "box"}
-	if !slices.Equal(stops, want) {
-		t.Errorf("Tab goes from the box to %q, want %q", stops, want)
-	}
-	p.runs(`at("#places button").focus()`)
-	p.plays(p.enters)
 }
 
 // unhurried starts a server that takes moves as fast as a test makes them.
@@ -314,7 +207,7 @@ func (s *running) well() {
 
 // startBrowser skips the test where there is no browser, except where CI is true.
 // It returns the context in which newPlayer finds the one that it has started.
-func startBrowser(t *testing.T) context.Context {
+func startBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	names := []string{"chromium", "chromium-browser", "google-chrome"}
 	i := slices.IndexFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
 	switch {
@@ -325,6 +218,7 @@ func startBrowser(t *testing.T) context.Context {
 	}
 	// The defaults keep the browser from the network, and its profile new and short-lived.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(names[i]))
+	options = append(options, more...)
 	for _, name := range []string{"no-sandbox", "disable-gpu", "disable-quic", "disable-component-update", "force-prefers-reduced-motion"} {
 		options = append(options, chromedp.Flag(name, true))
 	}

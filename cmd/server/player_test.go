@@ -18,10 +18,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A player has a tab, a storage and a cache of their own.
+// A player has a tab of their own. What the browser keeps is the address's.
 type player struct {
-	t   *testing.T
-	ctx context.Context
+	t       *testing.T
+	ctx     context.Context
+	browser context.Context
+	site    *site
 
 	mu       sync.Mutex // guards requests, which the browser's events change
 	requests []*request // in order
@@ -36,19 +38,33 @@ type request struct {
 
 // newPlayer opens an empty tab. Whatever a page should not do there fails the test.
 func newPlayer(t *testing.T, browser context.Context) *player {
-	p := &player{t: t}
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.hears))
+	p := &player{t: t, browser: browser}
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithListener(p.hears))
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
 	p.ctx = ctx
 	do(p, chromedp.EmulateViewport(1280, 900))
-	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+	p.injects(`
 		addEventListener("securitypolicyviolation", (event) => console.error(event.violatedDirective, event.blockedURI));
 		const at = (selector) => document.querySelector(selector);
-		const saved = () => JSON.parse(localStorage.kiribashiri);`})
+		const saved = () => JSON.parse(localStorage.kiribashiri);`)
 	return p
+}
+
+// another opens one more tab of the same browser at the same site.
+func (p *player) another() *player {
+	p.t.Helper()
+	other := newPlayer(p.t, p.browser)
+	other.site = p.site
+	return other
+}
+
+// injects has each page of the tab run a script before its own.
+func (p *player) injects(script string) {
+	p.t.Helper()
+	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 }
 
 func (p *player) hears(event any) {
@@ -120,17 +136,67 @@ func (p *player) settles() {
 	p.runs(`new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
 }
 
-func (p *player) visits(s *running) {
+// stopsClock has the page's timers wait until the test says that time passes.
+func (p *player) stopsClock() {
 	p.t.Helper()
-	do(p, chromedp.Navigate(s.url))
-	eventually(p.t, "the page is ready", func() bool { return js[bool](p, `!at("#start").hidden || !at("#form").hidden`) })
+	p.injects(`
+		const due = new Map(), soon = setTimeout, never = clearTimeout;
+		let now = 0;
+		window.setTimeout = (act, ms = 0) => {
+			const id = soon(ms === 0 ? act : () => {});
+			if (ms > 0) due.set(id, {at: now + ms, act});
+			return id;
+		};
+		window.clearTimeout = (id) => {
+			due.delete(id);
+			never(id);
+		};
+		const passes = (ms) => {
+			now += ms;
+			for (const [id, {at, act}] of due) if (at <= now && due.delete(id)) act();
+		};`)
+}
+
+func (p *player) passes(ms int) {
+	p.t.Helper()
+	p.runs(`passes(%d)`, ms)
+	p.settles()
+}
+
+func (p *player) visits(where interface{ address() string }) {
+	p.t.Helper()
+	do(p, chromedp.Navigate(where.address()))
+	p.ready()
+}
+
+func (s *running) address() string { return s.url }
+
+func (f *site) address() string { return f.url }
+
+// ready waits for the page.
+func (p *player) ready() {
+	p.t.Helper()
+	eventually(p.t, "the page is ready", func() bool { return js[bool](p, `!at("#loading") && (!at("#start").hidden || !at("#dock").hidden)`) })
 }
 
 // begins visits and starts the story.
-func (p *player) begins(s *running) {
+func (p *player) begins(where interface{ address() string }) {
 	p.t.Helper()
-	p.visits(s)
-	p.plays(func() { p.clicks(button("はじめる"), 1) })
+	p.visits(where)
+	p.chooses("はじめる")
+}
+
+// chooses claims that a button makes a move.
+func (p *player) chooses(label string) {
+	p.t.Helper()
+	p.plays(func() { p.clicks(button(label), 1) })
+}
+
+// says claims that a line in the box makes a move.
+func (p *player) says(line string) {
+	p.t.Helper()
+	p.types(line)
+	p.plays(p.enters)
 }
 
 // plays claims that what act does adds one turn to the story.
@@ -227,16 +293,30 @@ func (p *player) enters() {
 	call(p, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: "keyUp", Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: '\r'})
 }
 
-// key presses Tab or Enter and does not let go; repeated is how a held key goes
-// on. With another code it is an Enter that is none.
+// key presses a key and does not let go; repeated is how a held key goes on. With
+// another code it is an Enter that is none.
 func (p *player) key(code int64, repeated bool) {
 	p.t.Helper()
-	press := input.DispatchKeyEventParams{Type: "rawKeyDown", Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: code, AutoRepeat: &repeated}
+	names := map[int64]string{'\t': "Tab", '\x1b': "Escape", up: "ArrowUp", down: "ArrowDown", ' ': " "}
+	name, known := names[code]
+	if !known {
+		name = "Enter"
+	}
+	p.keyNamed(name, code, repeated)
+}
+
+const up, down = 38, 40 // the codes of the arrow keys
+
+// keyNamed presses a key whose name and code need not agree: what an input method
+// has dealt with has another code.
+func (p *player) keyNamed(name string, code int64, repeated bool) {
+	p.t.Helper()
+	press := input.DispatchKeyEventParams{Type: "rawKeyDown", Key: name, Code: name, WindowsVirtualKeyCode: code, AutoRepeat: &repeated}
 	switch code {
 	case '\r':
 		press.Type, press.Text = "keyDown", "\r"
-	case '\t':
-		press.Key, press.Code = "Tab", "Tab"
+	case ' ':
+		press.Type, press.Text = "keyDown", " "
 	}
 	call(p, input.DispatchKeyEvent, press)
 }
@@ -254,4 +334,9 @@ func (p *player) asked() (all []request) {
 // posts returns how many moves the page has sent.
 func (p *player) posts() int {
 	return len(slices.DeleteFunc(p.asked(), func(r request) bool { return r.method != "POST" }))
+}
+
+// answered returns how many of them have an answer, used or not.
+func (p *player) answered() int {
+	return len(slices.DeleteFunc(p.asked(), func(r request) bool { return r.method != "POST" || r.bytes == 0 }))
 }
