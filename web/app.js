@@ -230,8 +230,7 @@ function beginGame() {
 }
 
 function play(move, button) {
-  if (game.torn) say(element('torn-text').textContent);
-  if (game.busy || game.torn) return;
+  if (heldByTorn() || game.busy) return;
   button?.classList.add('sent');
   carry(game.play(move), (turn) => {
     // What was typed while the reply was on its way is a new draft.
@@ -270,7 +269,7 @@ async function carry(move, show) {
 }
 
 undo.addEventListener('click', () => {
-  if (game.busy || game.torn || keyHeld) return;
+  if (heldByTorn() || game.busy || keyHeld) return;
   const { echo, typed } = game.undo();
   quiet();
   turns.lastElementChild.remove();
@@ -588,13 +587,13 @@ begin.addEventListener('click', () => {
 });
 
 async function restart() {
-  if (game.torn) return;
+  if (heldByTorn()) return;
   const sure = game.record === null ? confirmed('renew') : confirmed('restart', lastTurn());
   if (await sure) beginGame();
 }
 
 element('restore').addEventListener('click', () => {
-  if (game.torn) return;
+  if (heldByTorn()) return;
   game.takeBack();
   if (game.record === null) location.reload(); // it could not be read before, either
   else showReplaced();
@@ -639,6 +638,12 @@ function showTorn() {
   element('torn').hidden = !game.torn;
   showBusy();
   if (appears) say(element('torn-text').textContent);
+}
+
+// heldByTorn tells whether the reader has yet to choose, and if so says it again.
+function heldByTorn() {
+  if (game.torn) say(element('torn-text').textContent);
+  return game.torn;
 }
 
 function lookElsewhere() {

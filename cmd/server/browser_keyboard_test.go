@@ -38,6 +38,7 @@ func (p *player) tabs() string {
 }
 
 func testKeyboard(t *testing.T, p *player) {
+	p.isLow() // not all of it is in sight at once
 	p.visits(p.site)
 	p.tabs()
 	p.plays(p.enters)

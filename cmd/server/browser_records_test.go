@@ -48,6 +48,23 @@ func testFile(t *testing.T, p *player) {
 	}
 	p.visits(p.site)
 	p.chooses("番屋へ")
+
+	replaced := p.shown()
+	for _, answer := range []string{"no", "yes"} {
+		p.opensDialog("records")
+		p.imports(name)
+		p.asks("この記録を開きますか？", "いまの物語（2手目まで）と入れ替わります。次の一手までは、元に戻せます。", answer)
+		if got := p.shown(); answer == "no" && got != replaced {
+			t.Errorf("after no: %+v\nwant %+v", got, replaced)
+		}
+		p.escapes()
+	}
+	eventually(t, "the game is there", func() bool { return p.shown().Story == before.Story })
+	p.visits(p.site)
+	p.clicks(button("元に戻す"), 1)
+	if got := p.shown(); got != replaced {
+		t.Errorf("taken back: %+v\nwant %+v", got, replaced)
+	}
 }
 
 func testOtherFile(t *testing.T, p *player) {

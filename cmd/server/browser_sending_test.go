@@ -19,7 +19,17 @@ var sendingRows = []browserRow{
 // While keys and mouse are at work, no reply comes.
 func testSending(t *testing.T, p *player) {
 	const text, processed = "港へ行く", 229 // the code of a key that an input method has dealt with
-	p.begins(p.site)
+	p.visits(p.site)
+	let, _ := p.site.keeps("/api/new")
+	p.runs(`at("#begin").focus()`)
+	p.key('\r', false)
+	p.key('\r', true)
+	p.clicks(`at("#begin")`, 2)
+	let()
+	p.told("")
+	if n := p.posts(); n != 1 {
+		t.Errorf("Enter held on the first button, and two clicks: %d games are begun, want 1", n)
+	}
 	for _, row := range []struct {
 		name  string
 		sends int
@@ -54,8 +64,12 @@ func testSending(t *testing.T, p *player) {
 			p.key('\r', true)
 		}, ""},
 		{"Enter held on the move that is taken back", 0, func(func()) {
+			turns := js[int](p, `at("#turns").childElementCount`)
 			p.runs(`at("#undo").focus()`)
 			p.key('\r', true)
+			if n := turns - js[int](p, `at("#turns").childElementCount`); n != 0 {
+				t.Errorf("Enter held takes %d turns back", n)
+			}
 		}, ""},
 	} {
 		before := p.posts()

@@ -121,14 +121,20 @@ func testOneNotice(t *testing.T, p *player) {
 		}
 	}
 	p.site.opens()
-	p.fills()
 	p.plays(p.enters)
+	for range 3 {
+		p.chooses("番屋へ")
+		p.chooses("港へ")
+	}
 	p.fills()
-	p.heard("what is not lost needs no warning", "speech: "+js[string](p, `saved().turns.at(-1).text`))
 	p.chooses("番屋へ")
-	p.heard("a warning", "status: "+shortened, "speech: "+js[string](p, `saved().turns.at(-1).text`))
+	p.runs(`heard.splice(0)`)
+	reply := func() string { return "speech: " + js[string](p, `saved().turns.at(-1).text`) }
+	p.fills()
 	p.chooses("港へ")
-	p.heard("the warning holds", "speech: "+js[string](p, `saved().turns.at(-1).text`))
+	p.heard("a warning", reply(), "status: "+shortened)
+	p.chooses("番屋へ")
+	p.heard("the warning holds", reply())
 }
 
 func testSlowMove(t *testing.T, p *player) {
@@ -165,6 +171,11 @@ func testHeadings(t *testing.T, p *player) {
 	got := js[[]string](p, `[...document.querySelectorAll("#turns > *")].map((turn) => [...turn.querySelectorAll("h1, h2, h3")].map((h) => h.textContent).join())`)
 	if want := []string{"はじまり", "1手目港へ行く", "2手目番屋へ"}; !slices.Equal(got, want) {
 		t.Errorf("the headings are %q, want %q", got, want)
+	}
+	p.site.answers(200, `{"text":"霧が晴れる。\n\r\n船が見える。","state":{}}`)
+	p.says("待つ")
+	if got := js[string](p, `[...document.querySelectorAll(".turn:last-child p")].map((e) => e.textContent).join("|")`); got != "霧が晴れる。|船が見える。" {
+		t.Errorf("the paragraphs are %q", got)
 	}
 	if got := js[int](p, `document.querySelectorAll("#turns [aria-live], #turns [role], #turns[role], #turns[aria-live]").length`); got != 0 {
 		t.Errorf("%d parts of the visible story are more than plain markup", got)

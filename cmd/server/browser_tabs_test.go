@@ -36,14 +36,13 @@ func (p *player) isTorn() {
 			p.clicks(`at("#menu-open")`, 1)
 			p.clicks(`at("#menu [data-restart]")`, 1)
 		},
-		func() {
-			p.runs(`document.dispatchEvent(new Event("visibilitychange")), dispatchEvent(new Event("pagehide"))`)
-		},
 	} {
 		p.runs(`at("#status").replaceChildren()`)
 		act()
 		p.settles()
+		p.tellsStatus(torn)
 	}
+	p.runs(`document.dispatchEvent(new Event("visibilitychange")), dispatchEvent(new Event("pagehide"))`)
 	p.clears()
 	if got := p.shown(); got != before || p.posts() != posts || js[string](p, `localStorage.kiribashiri + localStorage["kiribashiri.previous"]`) != saved {
 		p.t.Errorf("torn, the page does something: %+v\nwant %+v", got, before)

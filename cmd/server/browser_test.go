@@ -84,7 +84,7 @@ func testButtons(t *testing.T, p *player) {
 func testExample(t *testing.T, p *player) {
 	p.begins(start(t, "KIRI_PER_IP_PER_SEC=1000", "KIRI_PER_IP_BURST=1000", exampleEngine(t)))
 	for _, label := range []string{"ランプをともす", "戸口へ", "戸を開ける"} {
-		p.plays(func() { p.clicks(button(label), 1) })
+		p.chooses(label)
 	}
 	if !strings.Contains(p.shown().Story, "流氷の海が白く光った") || !js[bool](p, `at("#ending").checkVisibility() && at("#choices").hidden && at("#places").hidden`) {
 		t.Errorf("no ending: %q", p.shown().Story)
