@@ -98,7 +98,7 @@ func (p *player) takesOver(other *player) {
 // The browser does not tell this tab in time.
 func testLateNews(t *testing.T, x *player) {
 	y := x.another()
-	y.injects(`addEventListener("storage", (event) => event.stopImmediatePropagation())`)
+	y.injects(hearsNoTabs)
 	x.begins(x.site)
 	x.chooses("港へ")
 	y.visits(x.site)
@@ -142,6 +142,9 @@ func (p *player) leaves(meanwhile func()) {
 	}
 }
 
+// hearsNoTabs keeps the news of other tabs from the page, as a browser may.
+const hearsNoTabs = `addEventListener("storage", (event) => event.stopImmediatePropagation());`
+
 const tellsPersisted = `addEventListener("pageshow", (event) => { window.persisted = event.persisted; })`
 
 func testComesBack(t *testing.T, p *player) {
@@ -161,7 +164,7 @@ func testComesBack(t *testing.T, p *player) {
 }
 
 func testComesBackLater(t *testing.T, p *player) {
-	p.injects(tellsPersisted)
+	p.injects(tellsPersisted + hearsNoTabs)
 	other := p.twoTabs()
 	p.leaves(func() { other.chooses("番屋へ") })
 	p.isTorn()
