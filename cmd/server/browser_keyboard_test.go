@@ -44,12 +44,12 @@ func testKeyboard(t *testing.T, p *player) {
 	p.plays(p.enters)
 	p.says("港へ行く")
 	var stops []string
-	for range 16 {
+	for range 20 {
 		if stop := p.tabs(); stop != "" && !slices.Contains(stops, stop) {
 			stops = append(stops, stop)
 		}
 	}
-	want := []string{"send", "menu-open", "skip", "船長に話しかける", "霧の話を聞く", "海を見る", "番屋へ", "防波堤へ", "バス停へ", "undo", "box"}
+	want := []string{"send", "menu-open", "skip", "船長に話しかける", "霧の話を聞く", "海を見る", "番屋へ", "防波堤へ", "浜へ", "神社へ", "バス停へ", "undo", "box"}
 	if !slices.Equal(stops, want) {
 		t.Errorf("Tab goes from the box to %q, want %q", stops, want)
 	}

@@ -116,7 +116,10 @@ func testDarkFromTheStart(t *testing.T, p *player) {
 	p.prefers("light")
 	p.begins(p.site)
 	p.runs(`shelf.keepReader({theme: "dark"})`)
-	p.settles()
+	eventually(t, "the page before is dark", func() bool {
+		still, err := png.Decode(bytes.NewReader(do(p, chromedp.CaptureScreenshot())))
+		return err == nil && isDark(still)
+	})
 	call(p, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	frames, end := p.films()
 	letStyle, _ := p.site.keeps("/style.css")
