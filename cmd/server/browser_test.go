@@ -217,6 +217,8 @@ func startBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Co
 	names := []string{"chromium", "chromium-browser", "google-chrome"}
 	i := slices.IndexFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
 	switch {
+	case raceEnabled:
+		t.Skip("the pages are tried without the race detector, which would find nothing in a browser")
 	case i < 0 && os.Getenv("CI") == "true":
 		t.Fatalf("none of the browsers %v is installed", names)
 	case i < 0:

@@ -176,7 +176,9 @@ func (f *site) address() string { return f.url }
 // ready waits for the page.
 func (p *player) ready() {
 	p.t.Helper()
-	eventually(p.t, "the page is ready", func() bool { return js[bool](p, `!at("#loading") && (at("#start")?.hidden === false || at("#dock")?.hidden === false)`) })
+	eventually(p.t, "the page is ready", func() bool {
+		return js[bool](p, `!at("#loading") && (at("#start")?.hidden === false || at("#dock")?.hidden === false)`)
+	})
 }
 
 // begins visits and starts the story.
