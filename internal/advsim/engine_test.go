@@ -192,6 +192,29 @@ func TestButtonOfAWayTyped(t *testing.T) {
 	}
 }
 
+// A telling may have a button of its own, which is typed as well as pressed.
+func TestButtonOfATelling(t *testing.T) {
+	e := newEngine(&story{start: "a", flags: []string{"known"}, places: []place{{id: "a"}}, acts: []act{{
+		label: "誰かに手を振る", at: "a",
+		tellings: []telling{
+			{when: when{unless: 1}, offered: true, sets: 1, text: "番人だ。"},
+			{offered: true, button: "番人に手を振る", text: "番人も手を振った。"},
+		},
+	}}})
+	s := e.begin().state
+	for _, want := range []struct{ button, text string }{{"誰かに手を振る", "番人だ。"}, {"番人に手を振る", "番人も手を振った。"}} {
+		offers := e.choices(s)
+		if len(offers) != 1 || offers[0].Label != want.button || offers[0].Input != want.button {
+			t.Fatalf("offered: %v, want %s", offers, want.button)
+		}
+		out := e.play(s, "say", want.button)
+		if out.text != want.text {
+			t.Errorf("「%s」: %q", want.button, out.text)
+		}
+		s = out.state
+	}
+}
+
 func TestEnding(t *testing.T) {
 	e := lamp(t)
 	a := play(t, e, at(t, e, "tower", "saw_stars", "heard", "has_lamp", "lit"), "say", "灯籠に掛ける")

@@ -1,6 +1,7 @@
 package advsim
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -112,6 +113,9 @@ func (a *act) telling(f flags) *telling {
 	return nil
 }
 
+// buttonFor returns what the button of an act says while t is its outcome.
+func (a *act) buttonFor(t *telling) string { return cmp.Or(t.button, a.label) }
+
 // A saying is a way to put an act in words, as a player would.
 type saying struct {
 	source
@@ -122,8 +126,9 @@ type saying struct {
 type telling struct {
 	source
 	when
-	offered bool  // the act is shown as a button while this is its outcome
-	sets    flags // one flag at most, so that turns can be counted by flags
+	offered bool   // the act is shown as a button while this is its outcome
+	button  string // what that button says, if not the label
+	sets    flags  // one flag at most, so that turns can be counted by flags
 	ends    string
 	text    string
 	more    []passage // further paragraphs: all that hold
