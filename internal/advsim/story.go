@@ -113,6 +113,12 @@ func (a *act) telling(f flags) *telling {
 	return nil
 }
 
+// wasOffered reports whether an act has been done by its button: the flag that
+// such a telling sets is there.
+func (a *act) wasOffered(f flags) bool {
+	return slices.ContainsFunc(a.tellings, func(t telling) bool { return t.offered && t.sets&f != 0 })
+}
+
 // buttonFor returns what the button of an act says while t is its outcome.
 func (a *act) buttonFor(t *telling) string { return cmp.Or(t.button, a.label) }
 
