@@ -211,12 +211,15 @@ func gone(pid int) bool {
 	return bytes.HasPrefix(state, []byte("Z"))
 }
 
-// endings says by which of the offered inputs the built-in story comes to those of
-// its endings that take no typing.
+// endings says by which of the offered inputs the built-in story comes to each of
+// its endings.
 var endings = map[string]string{
 	"霧の鐘": "harbor 霧の話を聞く hut ランタンを借りる harbor bus_stop diner 鐘の話を聞く マッチを分けてもらう ランタンに火をつける " +
 		"bus_stop hill 木槌を取る bus_stop harbor breakwater bell 三つ打って、ひと息おく breakwater harbor ときわ丸を迎える",
 	"最終バス": "harbor 霧の話を聞く bus_stop 最終バスに乗る",
+	"白鳴": "harbor 霧の話を聞く hut ランタンを借りる harbor bus_stop diner マッチを分けてもらう ランタンに火をつける おかみに話しかける 握り飯を預かる " +
+		"bus_stop hill 木槌を取る shrine 女の子に話しかける 握り飯を渡す 何が見えるのか聞く harbor bus_stop bus 運転手に話しかける 手袋のことを聞く " +
+		"運転手を鐘に誘う 切符を見せる bus_stop harbor breakwater bell 三つ打って、ひと息おく 耳を澄ます",
 }
 
 // The built-in story, from the first move to its endings, with nothing but what

@@ -8,8 +8,8 @@ import (
 	"kiribashiri/internal/advsim/japanese"
 )
 
-// notDone answers words that nothing came of: it says why, and then what is
-// possible, so that nobody is left guessing.
+// notDone answers words that nothing came of: it says why, and then where to look
+// for what is possible, so that nobody is left guessing.
 func (e *engine) notDone(s state, input string, m japanese.Meaning) string {
 	switch m.Sense {
 	case japanese.Silence:
@@ -26,7 +26,7 @@ func (e *engine) notDone(s state, input string, m japanese.Meaning) string {
 		}
 		return e.inOneWay(s, input, "それは、ここではできそうにない。", "ここでは、それはかなわない。") + e.hint(s)
 	}
-	switch maybe := e.labels(m.Maybe); len(maybe) {
+	switch maybe := e.labels(s, m.Maybe); len(maybe) {
 	case 1:
 		return "うまく伝わらなかった。もしかして、" + maybe[0] + "ということだろうか。" + e.hint(s)
 	case 2:
@@ -41,15 +41,22 @@ func (e *engine) notDone(s state, input string, m japanese.Meaning) string {
 	) + e.hint(s)
 }
 
-// labels returns what may have been meant as it stands on its button.
-func (e *engine) labels(maybe []japanese.Meaning) []string {
+// labels returns what may have been meant as it stands on its button. What is
+// not offered, and has not been before, is not named: it may tell of what the
+// player cannot know yet.
+func (e *engine) labels(s state, maybe []japanese.Meaning) []string {
 	var labels []string
 	for _, m := range maybe {
 		switch m.Sense {
 		case japanese.Do:
-			labels = append(labels, "「"+e.story.acts[m.Act].label+"」")
+			a := &e.story.acts[m.Act]
+			if t := a.telling(s.flags); a.isAt(s.place) && t != nil && (t.offered || a.wasOffered(s.flags)) {
+				labels = append(labels, "「"+a.buttonFor(t)+"」")
+			}
 		case japanese.Go:
-			labels = append(labels, "「"+e.story.place(m.Place).button+"」")
+			if p := e.story.place(m.Place); s.flags.cover(p.needs) {
+				labels = append(labels, "「"+p.button+"」")
+			}
 		}
 	}
 	return labels
@@ -75,29 +82,19 @@ func (e *engine) inOneWay(s state, input string, wordings ...string) string {
 	return wordings[h.Sum32()%uint32(len(wordings))]
 }
 
-// hint tells what the buttons offer, for whoever does not look at them.
+// hint tells, in turn, where to look for what is possible: the buttons say what.
 func (e *engine) hint(s state) string {
-	text := "\n"
-	if acts := e.choices(s); len(acts) > 0 {
-		text += "ここでできそうなのは、" + quoted(acts) + "。"
+	ways := []string{
+		"できそうなことは、ボタンに出ている。",
+		"迷ったら、「ヒント」と書いてみよう。",
+		"手もとのものは、「持ち物」と書けば確かめられる。",
 	}
-	if places := e.places(s); len(places) > 0 {
-		text += "行けるのは、" + quoted(places) + "。"
-	}
-	return text
-}
-
-func quoted(offers []offer) string {
-	var b strings.Builder
-	for _, o := range offers {
-		b.WriteString("「" + o.Label + "」")
-	}
-	return b.String()
+	return "\n" + ways[s.turn%len(ways)]
 }
 
 // help tells how to play and what to try next.
 func (e *engine) help(s state) string {
-	text := "行きたい場所や、したいことを、短い言葉で書いてください。「港へ行く」「あたりを見る」「持ち物」のように。ボタンを押すだけでも遊べます。"
+	text := "行きたい場所や、したいことを、短い言葉で書いてください。「港へ行く」「あたりを見る」のように。「持ち物」で手もとのものを、「ヒント」で次にすることを確かめられます。ボタンを押すだけでも遊べます。"
 	for _, h := range e.story.hints {
 		if h.holds(s.flags) {
 			return text + "\n" + h.text

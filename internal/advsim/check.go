@@ -163,7 +163,13 @@ func (c *checker) words() {
 			if !a.isAt(here.id) {
 				continue
 			}
-			for _, say := range append([]saying{{a.source, a.label}}, a.says...) {
+			says := append([]saying{{a.source, a.label}}, a.says...)
+			for _, t := range a.tellings {
+				if t.button != "" {
+					says = append(says, saying{t.source, t.button})
+				}
+			}
+			for _, say := range says {
 				if m := read(say.text); m.Sense != japanese.Do || m.Act != i {
 					c.add(say.source, "「%s」 means act %q, but at %q it is taken for %s", say.text, a.id, here.id, c.meant(m))
 				}

@@ -96,6 +96,7 @@ func TestMistakes(t *testing.T) {
 		{"flag never set", "        sets: saw_stars\n", "", []found{{"- unless: [saw_stars]", `"saw_stars" is read, but no telling sets it`}}},
 		{"flag set and never read", "      - offered: true\n        ends: light", "      - sets: hung\n        text: 鉤がある。\n      - offered: true\n        ends: light", []found{{"sets: hung", `"hung" is set, but nothing reads it`}}},
 		{"set at the end", "        ends: light\n", "        ends: light\n        sets: saw_stars\n", []found{{"- offered: true\n        ends: light", "cannot set a flag"}}},
+		{"button of nothing offered", "      - text: 星は、まだそこにある。", "      - button: 星をまた眺める\n        text: 星は、まだそこにある。", []found{{"- button: 星を", "not offered has no button"}}},
 
 		// How it is played.
 		{"way without a way back", "    ways: [shed, tower]", "    ways: [shed]", []found{{"- id: tower", `from "tower" to "pier", but none leads back`}}},

@@ -45,6 +45,11 @@ func newReader(s *story) *japanese.Reader {
 		for _, s := range a.says {
 			act.Says = append(act.Says, s.text)
 		}
+		for _, t := range a.tellings {
+			if t.button != "" {
+				act.Says = append(act.Says, t.button)
+			}
+		}
 		acts = append(acts, act)
 	}
 	return japanese.New(nouns, acts)
@@ -194,7 +199,7 @@ func (e *engine) choices(s state) []offer {
 			continue
 		}
 		if t := a.telling(s.flags); t != nil && t.offered {
-			offers = append(offers, offer{Label: a.label, Kind: "say", Input: a.label})
+			offers = append(offers, offer{Label: a.buttonFor(t), Kind: "say", Input: a.buttonFor(t)})
 		}
 	}
 	return offers

@@ -489,11 +489,15 @@ func (v value) telling() telling {
 	t := telling{source: v.source()}
 	v.keys(condition(&t.when, keys{
 		"offered": into(&t.offered, value.yes),
+		"button":  into(&t.button, value.label),
 		"sets":    into(&t.sets, value.sets),
 		"ends":    into(&t.ends, func(v value) string { return v.refer("ending") }),
 		"text":    into(&t.text, value.text),
 		"more":    each(&t.more, value.passage),
 	}), "text")
+	if t.button != "" && !t.offered {
+		v.mistake("a telling that is not offered has no button")
+	}
 	if t.sets != 0 && t.ends != "" {
 		v.mistake("a telling that ends the story cannot set a flag: nothing comes after it")
 	}

@@ -1,6 +1,7 @@
 package advsim
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -112,6 +113,15 @@ func (a *act) telling(f flags) *telling {
 	return nil
 }
 
+// wasOffered reports whether an act has been done by its button: the flag that
+// such a telling sets is there.
+func (a *act) wasOffered(f flags) bool {
+	return slices.ContainsFunc(a.tellings, func(t telling) bool { return t.offered && t.sets&f != 0 })
+}
+
+// buttonFor returns what the button of an act says while t is its outcome.
+func (a *act) buttonFor(t *telling) string { return cmp.Or(t.button, a.label) }
+
 // A saying is a way to put an act in words, as a player would.
 type saying struct {
 	source
@@ -122,8 +132,9 @@ type saying struct {
 type telling struct {
 	source
 	when
-	offered bool  // the act is shown as a button while this is its outcome
-	sets    flags // one flag at most, so that turns can be counted by flags
+	offered bool   // the act is shown as a button while this is its outcome
+	button  string // what that button says, if not the label
+	sets    flags  // one flag at most, so that turns can be counted by flags
 	ends    string
 	text    string
 	more    []passage // further paragraphs: all that hold

@@ -105,6 +105,26 @@ func TestWalks(t *testing.T) {
 	}
 }
 
+// Not to ride is an act in the bus, whoever puts it in other words than the
+// examples; to ride, or to refuse something else, is not that.
+func TestNotRiding(t *testing.T) {
+	e := whole(t)
+	raw := at(t, e, "bus", "heard_fog", "driver_heard", "has_onigiri", "gave_onigiri", "heard_light", "knows_driver")
+	for input, want := range map[string]bool{
+		"僕は乗りません": true, "今夜はバスに乗りません": true, "最終に乗らない": true, "乗るのをやめておく": true, "今夜は乗らないことにする": true,
+		"乗る": false, "バスに乗ります": false, "帰ります": false, "バスを出してください": false, "バスに乗ると言う": false,
+		"やめる": false, "行かない": false, "切符を見せない": false,
+	} {
+		s, bad := e.decodeState(play(t, e, raw, "say", input).State)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if s.flags.cover(e.story.bits("driver_comes")) != want {
+			t.Errorf("「%s」 brings the driver along: %v, want %v", input, !want, want)
+		}
+	}
+}
+
 // Every ending says which it is.
 func TestEveryEndingIsNamed(t *testing.T) {
 	e := whole(t)

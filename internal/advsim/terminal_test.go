@@ -54,7 +54,7 @@ func TestTerminalEndsWithTheStory(t *testing.T) {
 // A number that is on no button is words like any others.
 func TestNumberOnNoButton(t *testing.T) {
 	for _, number := range []string{"0", "3", "-7", "99999999999999999999"} {
-		if got := typed(t, number+"\n"); strings.Count(got, "行けるのは、「小屋へ」。") != 1 {
+		if got := typed(t, number+"\n"); strings.Count(got, "「ヒント」と書いてみよう。") != 1 {
 			t.Errorf("%s: %q", number, got)
 		}
 	}

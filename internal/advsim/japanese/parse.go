@@ -62,6 +62,7 @@ type run struct {
 type innerDeed struct {
 	deed deed
 	stem string
+	not  bool
 }
 
 func (c *clause) empty() bool {
@@ -220,7 +221,7 @@ func (p *parser) copula(t token, next *token) {
 func (p *parser) act(t token, next *token) {
 	c := &p.c
 	if t.sign&supposed != 0 && strings.HasSuffix(t.text, "ないと") && p.nextDeed() == tells {
-		t.link, t.sign = quoted, 0 // 「鳴らないと言う」
+		t.link, t.sign = quoted, negated // 「鳴らないと言う」
 	}
 	if n := len(c.loose); n > 0 && p.afterNo && t.then != formI {
 		p.name(mention{c.loose[n-1].noun, wo}, next) // 「霧の話をする」: 「話をする」 is one verb
@@ -295,7 +296,7 @@ func (p *parser) enclose() {
 		other:  inner.link == quoted && inner.other && inner.subject, // 「船長が鐘が鳴らないと言う」
 	}
 	if inner.deed != noDeed {
-		p.c.inner = append(p.c.inner, innerDeed{inner.deed, inner.stem})
+		p.c.inner = append(p.c.inner, innerDeed{inner.deed, inner.stem, inner.sign&negated != 0})
 	}
 }
 
@@ -311,7 +312,7 @@ func (p *parser) fold() {
 		p.s.clauses = p.s.clauses[:n-1]
 		p.c.loose = slices.Concat(before.loose, before.nouns, p.c.loose)
 		p.c.runs = slices.Concat(before.runs, p.c.runs)
-		p.c.inner = append(p.c.inner, innerDeed{before.deed, before.stem})
+		p.c.inner = append(p.c.inner, innerDeed{before.deed, before.stem, before.sign&negated != 0})
 	}
 }
 

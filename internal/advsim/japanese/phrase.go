@@ -17,6 +17,7 @@ type phrase struct {
 	stem   string // of the main one, if it is no word
 	verbal bool   // the main one is put as a verb
 	favour bool   // the main one is to be done by another
+	not    bool   // the main one is denied: 「乗らない」
 	mood   mood
 
 	// Of a sentence: what makes a difference here, since some act has it and does
@@ -120,6 +121,7 @@ func (r *Reader) toPhrase(clauses []clause, at string) (p phrase) {
 
 // does adds what a clause does.
 func (p *phrase) does(c *clause) {
+	p.not = c.sign&negated != 0 && c.sign&(begged|asks) == 0 && !c.asks
 	d := c.does()
 	if d == noDeed {
 		return
@@ -179,6 +181,9 @@ func (r run) isLike(other run) bool { return alike(r.text, other.text) }
 func (d innerDeed) isLike(other innerDeed) bool {
 	return akin(d.deed, other.deed) || d.deed == unknownDeed && other.deed == unknownDeed && alike(d.stem, other.stem)
 }
+
+// denies reports whether one says that just what the other does is not done.
+func (d innerDeed) denies(other innerDeed) bool { return d.not != other.not && d.isLike(other) }
 
 // alike reports whether letters that are no word may be the same word: by their
 // pairs of letters.

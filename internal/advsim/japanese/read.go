@@ -83,8 +83,10 @@ func (h *hearing) meaning() Meaning {
 	switch {
 	case h.plea && !toSomebody:
 		return Meaning{Sense: Help}
-	case h.no && !slices.Contains(speech, main.deed), main.deed == quits, main.sign&negated != 0 && !h.carried && !main.asks:
+	case h.no && !slices.Contains(speech, main.deed):
 		return Meaning{Sense: Refused}
+	case main.deed == quits, main.sign&negated != 0 && !h.carried && !main.asks:
+		return h.refusal(main)
 	case h.carried && main.sign&negated == 0, carries:
 		return Meaning{Sense: Carried}
 	case h.iffy, slices.ContainsFunc(h.clauses, func(c clause) bool { return c.sign&supposed != 0 }):
@@ -98,6 +100,17 @@ func (h *hearing) meaning() Meaning {
 		return Meaning{Sense: Look}
 	}
 	return h.moves()
+}
+
+// refusal makes out what somebody will not do: an act where one is put so,
+// 「乗らない」, 「乗るのをやめる」, and nothing otherwise.
+func (h *hearing) refusal(main *clause) Meaning {
+	if main.deed != quits || len(main.inner) > 0 {
+		if m := h.moves(); m.Sense == Do {
+			return m
+		}
+	}
+	return Meaning{Sense: Refused}
 }
 
 // strangeShare is the share of a sentence, one part in so many, that may be in

@@ -62,6 +62,8 @@ func (c *comparison) score() (fit, doubtful int) {
 	u, e := c.u, c.e
 	c.points = deedScore(u, e)
 	switch {
+	case u.not != e.not:
+		return 0, 0
 	case c.points == 0 && len(u.deeds) > 0:
 		return 0, 0
 	case len(u.deeds) == 0 && len(e.deeds) == 0 && len(e.groups)+len(e.runs) > 0: // 「三回」
@@ -190,6 +192,8 @@ func (c *comparison) lookForWhatIsTooMuch() {
 	}
 	for _, got := range u.inner {
 		switch {
+		case slices.ContainsFunc(e.inner, got.denies):
+			c.doubt = true
 		case slices.ContainsFunc(e.inner, got.isLike):
 			continue
 		case slices.Contains(u.tellingInner, got):
