@@ -23,10 +23,20 @@ func TestPrometheus(t *testing.T) {
 		{"check", "config", "prometheus.yml"}, // and the rules that it names
 		{"test", "rules", "rules_test.yml"},
 	} {
-		cmd := exec.Command(promtool, args...)
-		cmd.Dir = "prometheus"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("promtool %q: %v\n%s", args, err, out)
+		// On a busy machine promtool 2.42 was seen to miss an alert, once in nine runs. A
+		// fault of the rules is there each time.
+		for try := 1; ; try++ {
+			cmd := exec.Command(promtool, args...)
+			cmd.Dir = "prometheus"
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				break
+			}
+			if try == 3 {
+				t.Errorf("promtool %q: %v\n%s", args, err, out)
+				break
+			}
+			t.Logf("promtool %q, once more after: %v\n%s", args, err, out)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type hand struct {
 var errQuit = errors.New("quit")
 
 // errNotPlayed is a move that was not accepted; the player has been told.
-var errNotPlayed = errors.New("a move was not accepted")
+var errNotPlayed = errors.New("stopped at the first mistake")
 
 // play begins a game and plays each line that read returns, until it returns
 // io.EOF or the player quits.
