@@ -223,7 +223,6 @@ export const game = new Game();
 
 function beginGame() {
   carry(game.begin(), () => {
-    box.value = '';
     showGame();
     scrollTo(0, 0);
   });

@@ -87,9 +87,10 @@ func (p *player) hears(event any) {
 	case *network.EventLoadingFinished:
 		of(e.RequestID).bytes = e.EncodedDataLength
 	case *log.EventEntryAdded:
-		// Refused moves and questions are the tests' own affair, and a browser need not know all
-		// that a policy turns off.
-		known := strings.Contains(e.Entry.URL, "/api/") || strings.Contains(e.Entry.URL, "/token-bucket?") || strings.Contains(e.Entry.Text, "Unrecognized feature")
+		// Refused moves and questions, and servers that die, are the tests' own affair, and
+		// a browser need not know all that a policy turns off.
+		known := strings.Contains(e.Entry.URL, "/api/") || strings.Contains(e.Entry.URL, "/token-bucket?") ||
+			strings.Contains(e.Entry.Text, "net::ERR_CONNECTION") || strings.Contains(e.Entry.Text, "Unrecognized feature")
 		if !known && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
 			p.t.Errorf("the browser complains: %s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
