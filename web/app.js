@@ -590,6 +590,7 @@ begin.addEventListener('click', () => {
 
 async function restart() {
   if (heldByTorn()) return;
+  game.keepDraft(box.value); // with the game, which may come back
   const sure = game.record === null ? confirmed('renew') : confirmed('restart', lastTurn());
   if (await sure) beginGame();
 }

@@ -76,6 +76,7 @@ async function replace(record) {
     tell(element('torn-text').textContent);
     return;
   }
+  game.keepDraft(element('box').value); // with the game, which may come back
   if (game.record !== null && !(await confirmed('replace', lastTurn()))) return;
   game.replace(record);
   records.close();
