@@ -145,7 +145,7 @@ func (p *player) leaves(meanwhile func()) {
 // hearsNoTabs keeps the news of other tabs from the page, as a browser may.
 const hearsNoTabs = `addEventListener("storage", (event) => event.stopImmediatePropagation());`
 
-const tellsPersisted = `addEventListener("pageshow", (event) => { window.persisted = event.persisted; })`
+const tellsPersisted = `addEventListener("pageshow", (event) => { window.persisted = event.persisted; });`
 
 func testComesBack(t *testing.T, p *player) {
 	p.injects(tellsPersisted)
