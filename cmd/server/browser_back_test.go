@@ -69,6 +69,7 @@ func testRestart(t *testing.T, p *player) {
 	p.says("船長に霧の話を聞く")
 	p.keepsInSlot("")
 	p.escapes()
+	p.types("書きかけ")
 	before := p.shown()
 	slot := js[string](p, `localStorage["kiribashiri.slot.1"]`)
 	for _, answer := range []string{"no", "yes"} {

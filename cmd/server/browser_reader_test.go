@@ -116,10 +116,7 @@ func testDarkFromTheStart(t *testing.T, p *player) {
 	p.prefers("light")
 	p.begins(p.site)
 	p.runs(`shelf.keepReader({theme: "dark"})`)
-	eventually(t, "the page before is dark", func() bool {
-		still, err := png.Decode(bytes.NewReader(do(p, chromedp.CaptureScreenshot())))
-		return err == nil && isDark(still)
-	})
+	eventually(t, "the page is dark", func() bool { return isDark(p.pictured()) })
 	call(p, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	frames, end := p.films()
 	letStyle, _ := p.site.keeps("/style.css")
@@ -135,16 +132,13 @@ func testDarkFromTheStart(t *testing.T, p *player) {
 		}
 		return n == 2
 	})
+	eventually(t, "the first script has run", func() bool { return js[bool](p, `"theme" in document.documentElement.dataset`) })
 	if got := js[string](p, `[document.documentElement.dataset.theme, at("meta[name=color-scheme]").content, performance.getEntriesByType("paint").length].join()`); got != "dark,dark,0" {
 		t.Errorf("before the styles: %s, want a dark page of which nothing is painted", got)
 	}
 	letStyle()
 	eventually(t, "the styles are there", func() bool { return js[int](p, `document.styleSheets.length`) == 1 })
-	still, err := png.Decode(bytes.NewReader(do(p, chromedp.CaptureScreenshot())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !isDark(still) || !js[bool](p, `!!at("#loading")`) {
+	if !isDark(p.pictured()) || !js[bool](p, `!!at("#loading")`) {
 		t.Error("before the script plays, the page is light")
 	}
 	letScript()
@@ -156,6 +150,15 @@ func testDarkFromTheStart(t *testing.T, p *player) {
 			t.Errorf("frame %d of %d is light", i+1, len(frames()))
 		}
 	}
+}
+
+func (p *player) pictured() image.Image {
+	p.t.Helper()
+	picture, err := png.Decode(bytes.NewReader(do(p, chromedp.CaptureScreenshot())))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return picture
 }
 
 func isDark(picture image.Image) bool {

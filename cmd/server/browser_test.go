@@ -17,7 +17,9 @@ import (
 
 // The page as players have it: a real browser, the real server and its engine.
 func TestBrowser(t *testing.T) {
-	browser, server, whole := startBrowser(t), unhurried(t), t
+	// All sites are of one host, so one process may draw all their pages.
+	browser := startBrowser(t, chromedp.Flag("process-per-site", true))
+	server, whole := unhurried(t), t
 	for _, concern := range []struct {
 		name string
 		rows []browserRow
@@ -169,6 +171,7 @@ func testLoads(t *testing.T, p *player) {
 	s := unhurried(t)
 	p.visits(s)
 	p.settles()
+	eventually(t, "all is answered", func() bool { return !slices.ContainsFunc(p.asked(), func(r request) bool { return r.status == 0 }) })
 	first := p.asked()
 	var bytes float64
 	for _, r := range first {

@@ -97,7 +97,7 @@ func (p *player) hears(event any) {
 	case *runtime.EventConsoleAPICalled:
 		p.t.Errorf("the page writes to the console: %s %s", e.Type, e.Args[0].Value)
 	case *runtime.EventExceptionThrown:
-		p.t.Errorf("the page throws: %s", e.ExceptionDetails.Text)
+		p.t.Errorf("the page throws: %s %s", e.ExceptionDetails.Text, e.ExceptionDetails.Exception.Description)
 	case *page.EventJavascriptDialogOpening:
 		p.t.Errorf("the page opens a dialog: %s", e.Message)
 	}
@@ -178,7 +178,7 @@ func (f *site) address() string { return f.url }
 func (p *player) ready() {
 	p.t.Helper()
 	eventually(p.t, "the page is ready", func() bool {
-		return js[bool](p, `!at("#loading") && (at("#start")?.hidden === false || at("#dock")?.hidden === false)`)
+		return js[bool](p, `document.readyState === "complete" && !at("#loading") && !(at("#start").hidden && at("#dock").hidden)`)
 	})
 }
 
