@@ -280,7 +280,7 @@ func (l *lane) play(e *engine, t *turn) error {
 	}
 	begun := time.Now()
 	line, a, err := e.play(t.line)
-	r := result{reply: Reply{Line: line, Rejected: a.rejected, Wait: begun.Sub(t.came), Think: time.Since(begun)}}
+	r := result{reply: Reply{Line: line, Rejected: a.rejected, State: a.state, Wait: begun.Sub(t.came), Think: time.Since(begun)}}
 	switch {
 	case err == nil:
 		l.acquit(e)
