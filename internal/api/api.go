@@ -124,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.route = s.find(r)
 	defer s.record(x, r)
 	defer s.rescue(x, r)
-	setSecurityHeaders(w.Header())
+	setSecurityHeaders(w.Header(), r)
 	if err := s.answer(x, r); err != nil {
 		s.refuse(x, r, err)
 	}

@@ -273,24 +273,6 @@ func TestPageStandsBesideTheAPI(t *testing.T) {
 	}
 }
 
-func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
-	h := newHouse(t, nil)
-	h.player.err = errors.New("broken")
-	for _, answer := range []*http.Response{
-		h.ask("GET", "/", ""), h.ask("GET", "/nope", ""), h.ask("GET", "/api/nope", ""), h.ask("GET", "/api/health", ""),
-		h.ask("POST", "/api/new", ""), h.ask("POST", "/api/turn", "{", asJSON), h.ask("PUT", "/", ""),
-	} {
-		for _, header := range securityHeaders {
-			if got := answer.Header.Get(header[0]); got != header[1] {
-				t.Errorf("%d: %s: %q", answer.StatusCode, header[0], got)
-			}
-		}
-		if answer.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Error("an origin is allowed that nobody has listed")
-		}
-	}
-}
-
 func TestLogLinesAreBoundedAndPlain(t *testing.T) {
 	h := newHouse(t, nil)
 	h.ask("POST", "/api/turn", `{"kind":"look","browserId":"a\u202eb\u009bc\u007f\n霧"}`, asJSON)
