@@ -55,6 +55,31 @@ func guarded(t *testing.T, path string, answer *http.Response) {
 	}
 }
 
+// What the headers say is a promise to players, and changes only on purpose.
+func TestSecurityHeaders(t *testing.T) {
+	h := newHouse(t, nil)
+	for path, policy := range map[string]string{
+		"/": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
+			"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		"/api/health": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+	} {
+		header := h.ask("GET", path, "").Header
+		for name, want := range map[string]string{
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s: %q, want %q", path, name, got, want)
+			}
+		}
+		for _, feature := range []string{"camera=()", "microphone=()", "geolocation=()", "payment=()", "usb=()"} {
+			if got := header.Get("Permissions-Policy"); !strings.Contains(got, feature) {
+				t.Errorf("%s: Permissions-Policy %q lacks %s", path, got, feature)
+			}
+		}
+	}
+}
+
 // Every row of the table of errors is brought about, on the API and where it can be
 // on a page. A row that nobody brings about here fails the test, so that a new one
 // is thought of.

@@ -47,7 +47,7 @@ func FuzzReadAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":17,"ok":true,"text":"霧"}`, `{"ok":false}`, `{"ready":true}`, `{}`, `null`, `[]`, `{"id":1,"id":2}`,
 		`{"id":-1}`, `{"id":1e3}`, `{"ok":null}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":{"b":1,"b":2}}`, `{} {}`, ` {"id":0} `, `{"\u0069d":5}`,
-		"{\t\"state\" : [1, 2] , \"a\":{\"state\":3}}", `{"st\u0061te":"\"","id":1}`, `{"state":null}`,
+		"{\t\"state\" : [1, 2] , \"a\":{\"state\":3}}", `{"st\u0061te":"\"","id":1}`, `{"state":null}`, `{"id":1,"ok":true,"state":{"a":"霧"},"end":false}`,
 	} {
 		f.Add([]byte(seed))
 	}
