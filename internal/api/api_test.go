@@ -286,6 +286,29 @@ func TestLogLinesAreBoundedAndPlain(t *testing.T) {
 	}
 }
 
+// What players say and carry is theirs: of a move that goes well, is refused or is
+// rejected, the log has neither.
+func TestLogHoldsNoStory(t *testing.T) {
+	for _, row := range []struct {
+		body  string
+		reply simbridge.Reply
+		err   error
+	}{
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{Line: []byte(engineLine)}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{Line: []byte(`{"ok":false,"error":"ないしょ"}`), Rejected: true}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{}, simbridge.ErrEngineFailed},
+		{`{"kind":"say","input":"ひみつ\n","state":{"a":"ないしょ"}}`, simbridge.Reply{}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"`, simbridge.Reply{}, nil},
+	} {
+		h := newHouse(t, nil)
+		h.player.reply, h.player.err = row.reply, row.err
+		h.ask("POST", "/api/turn", row.body, asJSON)
+		if log := h.log.String(); !strings.Contains(log, `"route":"turn"`) || strings.Contains(log, "ひみつ") || strings.Contains(log, "ないしょ") {
+			t.Errorf("%s: the log says %s", row.body, log)
+		}
+	}
+}
+
 func BenchmarkTurn(b *testing.B) {
 	h := newHouse(&testing.T{}, func(cfg *Config) {
 		cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst = 1e9, 1e9
