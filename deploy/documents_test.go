@@ -92,7 +92,7 @@ func matches(t *testing.T, pattern, file string) (all []string) {
 
 // Every link leads to a file that is there, and to a heading that it has.
 func TestLinks(t *testing.T) {
-	for _, document := range append([]string{"../README.md", "../README.ja.md", "../SECURITY.md", "../SECURITY.ja.md", "../docs/OPERATING.md", "../docs/OPERATING.ja.md"}, documents...) {
+	for _, document := range append([]string{"../README.md", "../README.ja.md", "../SECURITY.md", "../SECURITY.ja.md", "../docs/OPERATING.md", "../docs/OPERATING.ja.md", "../docs/ENGINE.md", "../docs/ENGINE.ja.md"}, documents...) {
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(readFile(t, document), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

@@ -177,13 +177,12 @@ func TestKeyFiles(t *testing.T) {
 // has one gets back what was sealed.
 func FuzzOpen(f *testing.F) {
 	b := box(f, key(1), key(2))
-	sealed := b.seal(`{"place":"港"}`)
-	for _, seed := range []string{"", version, "null", sealed, sealed[:40], sealed + "A", yesterdays} {
+	// Of all texts the one that every run of this knows.
+	for _, seed := range []string{"", version, "null", yesterdays[:40], yesterdays + "A", yesterdays} {
 		f.Add(seed, 5, byte(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, at int, change byte) {
-		known := map[string]bool{sealed: true, yesterdays: true}
-		if plain, err := b.Open([]byte(text)); err == nil && !known[text] {
+		if plain, err := b.Open([]byte(text)); err == nil && text != yesterdays {
 			t.Fatalf("%q opened to %q", text, plain)
 		}
 		mine := []byte(b.seal(text))
