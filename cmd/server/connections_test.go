@@ -43,8 +43,20 @@ func (slowPlayer) Status() simbridge.Status { return simbridge.Status{Engines: 1
 func impatient(t *testing.T) string {
 	t.Helper()
 	lim := limits.Default()
+	lim.PerIPPerSec, lim.PerIPBurst = 1000, 1000
 	lim.HeaderTime, lim.RequestTime, lim.IdleTime = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
-	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: 1000, Burst: 1000, Clients: 10})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	openFront(t, l, lim, slowPlayer(1500*time.Millisecond))
+	return l.Addr().String()
+}
+
+// openFront has a front of its own, with the game behind it, serve l until the test ends.
+func openFront(t *testing.T, l net.Listener, lim limits.Limits, player api.Player) *front {
+	t.Helper()
+	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: lim.PerIPPerSec, Burst: lim.PerIPBurst, Clients: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,24 +66,20 @@ func impatient(t *testing.T) string {
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	handler, err := api.New(api.Config{
-		Limits: lim, Kinds: []string{"look"}, Proxies: []netip.Prefix{}, Player: slowPlayer(1500 * time.Millisecond),
+		Limits: lim, Kinds: []string{"look", "say"}, Proxies: []netip.Prefix{}, Player: player,
 		Limiter: limiter, Site: site, Log: log,
 	}, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFront(handler, lim, log)
+	f := newFront(handler, lim.Conns, lim, log)
 	var serving sync.WaitGroup
-	serving.Go(func() { f.server.Serve(l) })
+	serving.Go(func() { f.serve(l) })
 	t.Cleanup(func() {
 		f.server.Close()
 		serving.Wait()
 	})
-	return l.Addr().String()
+	return f
 }
 
 func TestSlowConnectionsAreEnded(t *testing.T) {

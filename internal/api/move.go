@@ -187,6 +187,7 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		case errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil:
 			return nil, errLeft
 		case matches(err, new(http.MaxBytesError)):
+			x.Header().Set("Connection", "close") // nobody reads the rest to its end, wherever that is
 			return nil, err
 		default:
 			return nil, bad("the body cannot be read")
