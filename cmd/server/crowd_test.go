@@ -50,6 +50,8 @@ func TestCrowdOfConnections(t *testing.T) {
 		{"after an answer nothing more comes", crowd, health, 100},
 		{"headers of 16 KB that do not end", 2 * most, header + "X: " + strings.Repeat("x", 16_000), 0},
 		{"bodies of 64 KB of which a byte is missing", 2 * most, header + "X: " + strings.Repeat("x", 15_000) + "\r\nContent-Length: 65536\r\n\r\n" + strings.Repeat(" ", 65535), 0},
+		{"moves of 30000 levels", 2 * most, header + "Content-Length: 60000\r\n\r\n" + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000), 100},
+		{"states of 9000 levels", 2 * most, header + "Content-Length: 18024\r\n\r\n" + `{"kind":"look","state":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", 100},
 		{"answers that nobody reads", 2 * most, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 400), 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
