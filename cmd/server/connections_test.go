@@ -56,23 +56,7 @@ func impatient(t *testing.T) string {
 // openFront has a front of its own, with the game behind it, serve l until the test ends.
 func openFront(t *testing.T, l net.Listener, lim limits.Limits, player api.Player) *front {
 	t.Helper()
-	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: lim.PerIPPerSec, Burst: lim.PerIPBurst, Clients: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	site, err := static.New(web.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	handler, err := api.New(api.Config{
-		Limits: lim, Kinds: []string{"look", "say"}, Proxies: []netip.Prefix{}, Player: player,
-		Limiter: limiter, Site: site, Log: log,
-	}, prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFront(handler, lim.Conns, lim, log)
+	f := newFront(gameFor(t, lim, player), lim.Conns, lim, quiet())
 	var serving sync.WaitGroup
 	serving.Go(func() { f.serve(l) })
 	t.Cleanup(func() {
@@ -81,6 +65,29 @@ func openFront(t *testing.T, l net.Listener, lim limits.Limits, player api.Playe
 	})
 	return f
 }
+
+// gameFor returns what answers a player's requests.
+func gameFor(t testing.TB, lim limits.Limits, player api.Player) http.Handler {
+	t.Helper()
+	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: lim.PerIPPerSec, Burst: lim.PerIPBurst, Clients: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := static.New(web.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	game, err := api.New(api.Config{
+		Limits: lim, Kinds: []string{"look", "say"}, Proxies: []netip.Prefix{}, Player: player, Limiter: limiter, Site: site, Log: quiet(),
+	}, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return game
+}
+
+// quiet is a log of nothing.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestSlowConnectionsAreEnded(t *testing.T) {
 	for _, row := range []struct{ name, sends, says string }{

@@ -116,23 +116,49 @@ func TestCrowdOfConnections(t *testing.T) {
 			if least := row.crowd - most; dropped < float64(least) {
 				t.Errorf("%v connections were dropped, want at least %d", dropped, least)
 			}
-			files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bound := most + lim.AdminConns + lim.EngineFiles + lim.OtherFiles; len(files) > bound {
-				t.Errorf("%d files are open, want at most %d", len(files), bound)
+			files := s.files()
+			if bound := most + lim.AdminConns + lim.EngineFiles + lim.OtherFiles; files > bound {
+				t.Errorf("%d files are open, want at most %d", files, bound)
 			}
 			peak := s.peak()
 			if peak > memory {
 				t.Errorf("the server has taken %d KiB, want at most %d", peak, memory)
 			}
 			t.Logf("%d connections came, %v are there, %v were dropped; %d files, at most %d MiB; %d moves were played, the slowest in %v",
-				row.crowd, open, dropped, len(files), peak>>10, moves, slowest)
+				row.crowd, open, dropped, files, peak>>10, moves, slowest)
 			s.cmd.Process.Signal(syscall.SIGTERM) // it ends in the middle of it, too
 			s.exits(0)
 		})
 	}
+}
+
+// The admin listener has a limit, too.
+func TestCrowdOnTheAdminListener(t *testing.T) {
+	s := start(t)
+	lim := limits.Default()
+	for range 10 * lim.AdminConns {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.admin, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	if got := s.metric("kiri_engines_up"); got != 1 {
+		t.Errorf("%v engines are up", got)
+	}
+	if got, most := s.files(), lim.AdminConns+lim.EngineFiles+lim.OtherFiles; got > most {
+		t.Errorf("%d files are open, want at most %d", got, most)
+	}
+}
+
+// files returns how many files the server has open.
+func (s *running) files() int {
+	s.t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(files)
 }
 
 // metric returns the value of one that has no labels.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,5 +185,36 @@ func TestFewFiles(t *testing.T) {
 		if warned := strings.Contains(log.String(), "few files"); warned != (row.want < most) {
 			t.Errorf("%s: the log says %q", row.name, log.String())
 		}
+	}
+}
+
+// The kernel keeps little of an answer that nobody reads.
+func TestUnreadAnswerIsNotKept(t *testing.T) {
+	const room = 1 << 20
+	lim := limits.Default()
+	lim.WriteTime = 2 * time.Second
+	written := make(chan int, 1)
+	f := newFront(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n, err := 0, error(nil)
+		for piece := make([]byte, 4<<10); err == nil && n < 16*room; n += len(piece) {
+			_, err = w.Write(piece)
+		}
+		written <- n
+	}), 2, lim, quiet())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { f.serve(l) })
+	t.Cleanup(func() {
+		f.server.Close()
+		serving.Wait()
+	})
+	conn := dial(t, l.Addr().String())
+	conn.Conn.(*net.TCPConn).SetReadBuffer(4096)
+	io.WriteString(conn, healthy)
+	if n := <-written; n > room {
+		t.Errorf("%d bytes of an answer that nobody reads were taken, want at most %d", n, room)
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -239,6 +241,37 @@ func TestHostileContent(t *testing.T) {
 				t.Errorf("status %d, want %d", status, row.status)
 			}
 		})
+	}
+}
+
+// A body is not read so deep as it is nested before it is refused: the stack that this
+// takes would stay with its connection.
+func TestDepthTakesNoStack(t *testing.T) {
+	const connections = 100
+	for _, path := range []string{"/api/turn", "/api/new", "/api/token-bucket"} {
+		g := newGauntlet()
+		body := `{"kind":"look","capacity":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var answered, ended sync.WaitGroup
+		leave := make(chan struct{})
+		for range connections {
+			answered.Add(1)
+			ended.Go(func() {
+				if answer := g.ask("POST", path, body, asJSON); answer.StatusCode != http.StatusBadRequest {
+					t.Errorf("status %d", answer.StatusCode)
+				}
+				answered.Done()
+				<-leave
+			})
+		}
+		answered.Wait()
+		runtime.ReadMemStats(&after)
+		close(leave)
+		ended.Wait()
+		if took := int64(after.StackInuse) - int64(before.StackInuse); took > connections*64<<10 {
+			t.Errorf("%s: %d times 9000 levels took %d bytes of stack", path, connections, took)
+		}
 	}
 }
 
