@@ -52,6 +52,7 @@ var documents = []string{"../docs/WATCHING.md", "../docs/WATCHING.ja.md"}
 // of the log.
 func TestEverythingSeenIsExplained(t *testing.T) {
 	metrics := regexp.MustCompile(`(?m)^kiri_\w+`).FindAllString(readFile(t, "../internal/api/testdata/metrics.txt"), -1)
+	metrics = append(metrics, matches(t, `Name: "(kiri_\w+)"`, "../cmd/server/front.go")...)
 	codes := matches(t, `(?m)^\t\{.*, "([a-z_]+)", "`, "../internal/api/errors.go")
 	var messages []string
 	for _, folder := range []string{"../cmd/server", "../internal/api", "../internal/simbridge"} {

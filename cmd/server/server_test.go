@@ -437,7 +437,8 @@ func TestMetricsAreOnTheAdminListenerOnly(t *testing.T) {
 	}
 	defer got.Body.Close()
 	text, _ := io.ReadAll(got.Body)
-	for _, want := range []string{"kiri_engines_up 1\n", `kiri_requests_total{code="ok",route="page",status="200"} 1`, "go_goroutines", "process_start_time_seconds"} {
+	for _, want := range []string{"kiri_engines_up 1\n", `kiri_requests_total{code="ok",route="page",status="200"} 1`, "go_goroutines", "process_start_time_seconds",
+		"\nkiri_connections ", "\nkiri_connections_limit ", "\nkiri_connections_dropped_total 0\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the metrics lack %s", want)
 		}

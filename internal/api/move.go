@@ -188,6 +188,7 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		case errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil:
 			return nil, errLeft
 		case matches(err, new(http.MaxBytesError)):
+			x.Header().Set("Connection", "close") // nobody reads the rest to its end, wherever that is
 			return nil, err
 		default:
 			return nil, bad("the body cannot be read")
@@ -200,13 +201,10 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 
 // parse reads a move and checks all that does not depend on the route.
 func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
-	var b body
-	if err := decode(raw, &b); err != nil {
-		return simbridge.Move{}, err
-	}
 	lim := &s.cfg.Limits
-	if deeper(raw, lim.Depth) {
-		return simbridge.Move{}, bad("nested deeper than %d levels", lim.Depth)
+	var b body
+	if err := decode(raw, &b, lim.Depth); err != nil {
+		return simbridge.Move{}, err
 	}
 	m := simbridge.Move{Input: b.Input, State: b.State}
 	if b.Kind != nil {
@@ -236,11 +234,14 @@ func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
 	return m, nil
 }
 
-// decode reads one JSON object into what v points to. It refuses a field that v
-// has not.
-func decode(raw []byte, v any) error {
+// decode reads one JSON object, nested at most depth levels, into what v points to.
+// It refuses a field that v has not.
+func decode(raw []byte, v any, depth int) error {
 	if first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); first != "" && first[0] != '{' {
 		return bad("the body must be a JSON object")
+	}
+	if deeper(raw, depth) { // asked first, since Unmarshal recurses
+		return bad("nested deeper than %d levels", depth)
 	}
 	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
 		return explain(raw, err)
@@ -250,11 +251,12 @@ func decode(raw []byte, v any) error {
 
 func isControl(c rune) bool { return c < 0x20 || c == 0x7f }
 
-// deeper reports whether valid JSON is nested deeper than most levels.
-func deeper(valid []byte, most int) bool {
+// deeper reports whether JSON is nested deeper than most levels. Of what is not valid
+// it says so at least if a parser would come so deep before it finds that out.
+func deeper(text []byte, most int) bool {
 	depth, inString := 0, false
-	for i := 0; i < len(valid); i++ {
-		switch c := valid[i]; {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case inString && c == '\\':
 			i++
 		case c == '"':
