@@ -1,0 +1,63 @@
+// Command bench measures the server beside what else people could pick, and
+// writes what it finds into RESULTS.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"kiribashiri/bench/measure"
+)
+
+// faces are in the order of the report.
+var faces = []measure.Face{}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	only := flags.String("only", "", "the `faces` to measure, with commas between them; RESULTS.md is then left alone")
+	rounds := flags.Int("rounds", 0, "how many `rounds`, instead of each face's own number")
+	smoke := flags.Bool("smoke", false, "the least that touches everything; the figures mean nothing")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen := faces
+	if *only != "" {
+		names := strings.Split(*only, ",")
+		chosen = slices.DeleteFunc(slices.Clone(faces), func(f measure.Face) bool { return !slices.Contains(names, f.Name) })
+		if len(chosen) != len(names) {
+			return errors.New("no such face among: " + names[0])
+		}
+	}
+	dir, err := os.MkdirTemp("", "kiribashiri-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Dir: dir, Log: func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	}}
+	for _, f := range chosen {
+		var s measure.Section
+		if err := f.Run(ctx, b, &s); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		fmt.Print(s.Markdown(f.Title))
+	}
+	return nil
+}
