@@ -14,10 +14,11 @@ import (
 	"syscall"
 
 	"kiribashiri/bench/measure"
+	"kiribashiri/bench/servers"
 )
 
 // faces are in the order of the report.
-var faces = []measure.Face{}
+var faces = []measure.Face{servers.Pipe, servers.Move}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -33,6 +34,8 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", "", "the `faces` to measure, with commas between them; RESULTS.md is then left alone")
 	rounds := flags.Int("rounds", 0, "how many `rounds`, instead of each face's own number")
 	smoke := flags.Bool("smoke", false, "the least that touches everything; the figures mean nothing")
+	server := flags.String("server", "", "the `binary` of the server, instead of building it")
+	profiles := flags.String("profiles", "", "a `folder` for processor profiles of the server under load")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -49,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Dir: dir, Log: func(format string, args ...any) {
+	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Server: *server, Profiles: *profiles, Dir: dir, Log: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 	}}
 	for _, f := range chosen {

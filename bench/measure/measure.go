@@ -31,6 +31,10 @@ type Bench struct {
 	Rounds int
 	// Smoke asks for the least that touches everything. Its figures mean nothing.
 	Smoke bool
+	// Server is the server's binary, or empty to build it.
+	Server string
+	// Profiles is a folder for profiles of the server under load, or empty for none.
+	Profiles string
 	// Dir is a folder for what is built and written; it is gone afterwards.
 	Dir string
 	// Log tells whoever waits how far it is.
@@ -143,3 +147,6 @@ func Quantile(sorted []float64, q float64) float64 {
 func (s Spread) Format(verb string) string {
 	return fmt.Sprintf(verb+" ("+verb+"–"+verb+")", s.Median, s.Low, s.High)
 }
+
+// Times returns the spread in another unit.
+func (s Spread) Times(n float64) Spread { return Spread{s.Low * n, s.Median * n, s.High * n} }

@@ -1,0 +1,152 @@
+// Package servers measures whole servers from outside: processes with a core of
+// their own, the processor time that the kernel books to them, and clients that
+// cost little enough not to be what is measured.
+package servers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// On two cores, the one is the server's, and the other that of its engine and its
+// clients.
+const (
+	serverCore = 0
+	otherCore  = 1
+	anyCore    = -1
+)
+
+// onCore runs f on a thread that may use only that core; what f starts inherits it.
+func onCore(core int, f func() error) error {
+	if core == anyCore {
+		return f()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("affinity: %w", err)
+	}
+	only.Set(core)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return fmt.Errorf("core %d: %w", core, err)
+	}
+	defer unix.SchedSetaffinity(0, &before)
+	return f()
+}
+
+// A child is a process that is measured.
+type child struct {
+	cmd *exec.Cmd
+	log string // the file with its output
+	// addr and admin are where it listens, if its log says so.
+	addr, admin string
+}
+
+// start starts a program on a core. Its output goes to a file, as a service's does.
+func start(dir, name string, core int, env []string, program string, args ...string) (*child, error) {
+	file, err := os.CreateTemp(dir, name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	file.Close()
+	c := &child{cmd: exec.Command(program, args...), log: file.Name()}
+	out, err := os.OpenFile(c.log, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, out, out
+	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := onCore(core, c.cmd.Start); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// await waits until the child has logged in JSON that it is "serving", and where.
+func (c *child) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		raw, err := os.ReadFile(c.log)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(raw) {
+			var said struct{ Msg, Addr, Admin string }
+			if json.Unmarshal(line, &said) == nil && said.Msg == "serving" {
+				c.addr, c.admin = said.Addr, said.Admin
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not come up: %s", c.cmd.Path, raw[max(0, len(raw)-2000):])
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// forget empties the log, so that a long run does not fill the disk.
+func (c *child) forget() { os.Truncate(c.log, 0) }
+
+// cpu returns the processor time that the process alone has used, its children
+// not counted; in nanoseconds as the scheduler books them, not in ticks.
+func (c *child) cpu() (time.Duration, error) { return processTime(c.cmd.Process.Pid) }
+
+// processTime reads the processor clock of another process (clock_getcpuclockid(3)).
+func processTime(pid int) (time.Duration, error) {
+	const scheduled = 2
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduled), &t); err != nil {
+		return 0, fmt.Errorf("processor clock of %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// resident returns how much memory the process holds now, and how much it has held
+// at most, in bytes.
+func (c *child) resident() (now, most int64, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	field := func(name string) int64 {
+		_, after, _ := strings.Cut(string(raw), "\n"+name+":")
+		before, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+		kib, _ := strconv.ParseInt(before, 10, 64)
+		return kib << 10
+	}
+	return field("VmRSS"), field("VmHWM"), nil
+}
+
+// stop ends the process and whatever it has started.
+func (c *child) stop() {
+	c.cmd.Process.Signal(unix.SIGTERM)
+	gone := make(chan struct{})
+	go func() { // ends with the process, which is killed if need be
+		c.cmd.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(5 * time.Second):
+		unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
+		<-gone
+	}
+}
+
+// errTooFewCores is why nothing can be measured on a small machine.
+var errTooFewCores = errors.New("two cores are needed: one for the server, one for its clients")
