@@ -10,7 +10,6 @@ package measure
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -56,6 +55,14 @@ func (b *Bench) RoundsOr(n int) int {
 // A Sample is what one contestant did in one round, by the quantity's name.
 type Sample map[string]float64
 
+// quantity returns what the sample says of it, or NaN.
+func (s Sample) quantity(name string) float64 {
+	if v, ok := s[name]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
 // A Contestant takes part in every round.
 type Contestant struct {
 	Name string
@@ -65,7 +72,9 @@ type Contestant struct {
 // Samples is what all contestants did, by name; each has one sample a round.
 type Samples map[string][]Sample
 
-// Interleave has each contestant run once a round, in random order.
+// Interleave has each contestant run once a round, in random order. Only those that
+// are compared belong together: the shorter a round, the less the machine changes
+// meanwhile.
 func Interleave(ctx context.Context, rounds int, contestants []Contestant) (Samples, error) {
 	all := make(Samples)
 	for range rounds {
@@ -88,9 +97,7 @@ func Interleave(ctx context.Context, rounds int, contestants []Contestant) (Samp
 func (s Samples) Of(name, quantity string) Spread {
 	var values []float64
 	for _, sample := range s[name] {
-		if v, ok := sample[quantity]; ok {
-			values = append(values, v)
-		}
+		values = append(values, sample.quantity(quantity))
 	}
 	return spread(values)
 }
@@ -101,7 +108,7 @@ func (s Samples) Ratio(name, base, quantity string) Spread {
 	var ratios []float64
 	for i, sample := range s[name] {
 		if i < len(s[base]) {
-			ratios = append(ratios, sample[quantity]/s[base][i][quantity])
+			ratios = append(ratios, sample.quantity(quantity)/s[base][i].quantity(quantity))
 		}
 	}
 	return spread(ratios)
@@ -112,14 +119,11 @@ func (s Samples) Difference(name, base, quantity string) Spread {
 	var differences []float64
 	for i, sample := range s[name] {
 		if i < len(s[base]) {
-			differences = append(differences, sample[quantity]-s[base][i][quantity])
+			differences = append(differences, sample.quantity(quantity)-s[base][i].quantity(quantity))
 		}
 	}
 	return spread(differences)
 }
-
-// Names returns the contestants' names, in order.
-func (s Samples) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // A Spread is a median with the quartiles around it.
 type Spread struct {
@@ -143,9 +147,21 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Format writes the median with verb, and the quartiles behind it.
+// Format writes the median with verb, and the quartiles behind it; a dash if there
+// is no such quantity.
 func (s Spread) Format(verb string) string {
+	if math.IsNaN(s.Median) {
+		return "–"
+	}
 	return fmt.Sprintf(verb+" ("+verb+"–"+verb+")", s.Median, s.Low, s.High)
+}
+
+// Brief writes the median alone.
+func (s Spread) Brief(verb string) string {
+	if math.IsNaN(s.Median) {
+		return "–"
+	}
+	return fmt.Sprintf(verb, s.Median)
 }
 
 // Times returns the spread in another unit.

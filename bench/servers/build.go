@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"kiribashiri/bench/measure"
 )
@@ -57,28 +58,15 @@ func prepare(ctx context.Context, b *measure.Bench) (server, engine string, err 
 	return server, engine, err
 }
 
-// startServer starts the server with an engine, and room for any number of moves.
-func startServer(ctx context.Context, b *measure.Bench, name, server, engine string, more ...string) (*child, error) {
-	return startServerOn(ctx, b, name, serverCore, server, engine, more...)
-}
-
-func startServerOn(ctx context.Context, b *measure.Bench, name string, core int, server, engine string, more ...string) (*child, error) {
-	env := append([]string{
-		"PATH=" + os.Getenv("PATH"),
+// startServer starts the server with an engine, and no limit on how often a client
+// may move.
+func startServer(ctx context.Context, b *measure.Bench, core int, server string, engine []string, more ...string) (*child, error) {
+	return start(ctx, b.Dir, core, append([]string{
 		"KIRI_ADDR=127.0.0.1:0",
 		"KIRI_ADMIN_ADDR=127.0.0.1:0",
 		"KIRI_LOG_FORMAT=json",
 		"KIRI_PER_IP_PER_SEC=1000000",
 		"KIRI_PER_IP_BURST=1000000",
-		"KIRI_SIM=" + engine,
-	}, more...)
-	c, err := start(b.Dir, name, core, env, server)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.await(ctx); err != nil {
-		c.stop()
-		return nil, err
-	}
-	return c, nil
+		"KIRI_SIM=" + strings.Join(engine, " "),
+	}, more...), server)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -54,25 +55,35 @@ type child struct {
 	addr, admin string
 }
 
-// start starts a program on a core. Its output goes to a file, as a service's does.
-func start(dir, name string, core int, env []string, program string, args ...string) (*child, error) {
-	file, err := os.CreateTemp(dir, name+"-*.log")
-	if err != nil {
-		return nil, err
-	}
-	file.Close()
-	c := &child{cmd: exec.Command(program, args...), log: file.Name()}
-	out, err := os.OpenFile(c.log, os.O_WRONLY|os.O_APPEND, 0)
+// start starts a server on a core and waits until it serves. Its output goes to a
+// file, as a service's does.
+func start(ctx context.Context, dir string, core int, env []string, program string, args ...string) (*child, error) {
+	out, err := os.CreateTemp(dir, filepath.Base(program)+"-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
-	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, out, out
+	c := &child{cmd: exec.Command(program, args...), log: out.Name()}
+	if err := appending(out); err != nil {
+		return nil, err
+	}
+	c.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	c.cmd.Stdout, c.cmd.Stderr = out, out
 	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := onCore(core, c.cmd.Start); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
+	}
+	if err := c.await(ctx); err != nil {
+		c.stop()
+		return nil, err
 	}
 	return c, nil
+}
+
+// appending has what is written to a file go to its end, also after it was emptied.
+func appending(f *os.File) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETFL, unix.O_APPEND)
+	return err
 }
 
 // await waits until the child has logged in JSON that it is "serving", and where.
@@ -93,7 +104,7 @@ func (c *child) await(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not come up: %s", c.cmd.Path, raw[max(0, len(raw)-2000):])
+			return fmt.Errorf("%s did not come up: %s", c.cmd, raw[max(0, len(raw)-2000):])
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

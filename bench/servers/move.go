@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"kiribashiri/bench/measure"
@@ -32,11 +31,15 @@ func runMove(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 	if err != nil {
 		return err
 	}
-	lasts, warm := 700*time.Millisecond, 3*time.Second
+	lasts, warmups := 500*time.Millisecond, 3
 	if b.Smoke {
-		lasts, warm = 50*time.Millisecond, 50*time.Millisecond
+		lasts, warmups = 20*time.Millisecond, 1
 	}
-	var contestants []measure.Contestant
+	rounds := b.RoundsOr(15)
+	s.Say("The engine answers at once and runs on the other core together with the clients, so that what is booked to the server's "+
+		"process is the server's alone: all checks, headers, metrics, and one log line to a file. Node is `peers/server.mjs`; "+
+		"“line handed on” is the same without writing the engine's reply anew. A client sends its next move when it has the answer. "+
+		"Medians of %d rounds (quartiles). The clients' part of their core says whether they were what limited the rate.", rounds)
 	for _, size := range sizes {
 		reply, err := replyFile(b.Dir, size.bytes)
 		if err != nil {
@@ -44,89 +47,79 @@ func runMove(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 		}
 		sim := []string{engine, "-core", strconv.Itoa(otherCore), reply}
 		body := moveBody(size.bytes)
-		name := func(who string, clients int) string { return fmt.Sprintf("%s, %s, %d", who, size.name, clients) }
-
-		starts := map[string]func() (*child, error){
-			ours: func() (*child, error) {
-				return startServer(ctx, b, "move", server, strings.Join(sim, " "))
-			},
-			node:     func() (*child, error) { return startNode(ctx, b, "node", sim, "object") },
-			nodeLine: func() (*child, error) { return startNode(ctx, b, "node-line", sim, "line") },
+		first, err := startServer(ctx, b, serverCore, server, sim)
+		if err != nil {
+			return err
 		}
-		for _, who := range []string{ours, node, nodeLine} {
-			c, err := starts[who]()
-			if err != nil {
-				return err
+		defer first.stop()
+		second, err := startNode(ctx, b, sim, "object")
+		if err != nil {
+			return err
+		}
+		defer second.stop()
+		third, err := startNode(ctx, b, sim, "line")
+		if err != nil {
+			return err
+		}
+		defer third.stop()
+
+		var rows [][]string
+		for _, clients := range crowds {
+			b.Log("move: %s, %d clients, %d rounds", size.name, clients, rounds)
+			l := load{core: otherCore, clients: clients, request: turnRequest(body), status: 200, lasts: lasts}
+			contestants := []measure.Contestant{first.contest(ours, &l), second.contest(node, &l), third.contest(nodeLine, &l)}
+			names := []string{ours, node, nodeLine}
+			if clients == 1 {
+				lockstep := &bare{core: serverCore, engine: sim, line: engineLine(body), lasts: lasts}
+				contestants = append(contestants, measure.Contestant{Name: bareName, Run: lockstep.run})
+				names = append(names, bareName)
 			}
-			defer c.stop()
-			for _, clients := range crowds {
-				l := &load{addr: c.addr, core: otherCore, clients: clients, request: turnRequest(body), status: 200, lasts: warm}
-				if _, err := c.bear(ctx, l); err != nil {
-					return fmt.Errorf("%s: %w", name(who, clients), err)
-				}
-				timed := *l
-				timed.lasts = lasts
-				contestants = append(contestants, measure.Contestant{Name: name(who, clients), Run: func(ctx context.Context) (measure.Sample, error) {
-					return c.bear(ctx, &timed)
-				}})
-			}
-			if who == ours && b.Profiles != "" {
-				l := &load{addr: c.addr, core: otherCore, clients: 8, request: turnRequest(body), status: 200}
-				if err := c.profile(ctx, filepath.Join(b.Profiles, fmt.Sprintf("move-%d.pprof", size.bytes)), l); err != nil {
+			for range warmups {
+				if _, err := measure.Interleave(ctx, 1, contestants); err != nil {
 					return err
 				}
 			}
-		}
-		lockstep := &bare{core: serverCore, engine: sim, line: engineLine(body), lasts: lasts}
-		contestants = append(contestants, measure.Contestant{Name: name(bareName, 1), Run: lockstep.run})
-	}
-
-	rounds := b.RoundsOr(15)
-	b.Log("our own cost a move: %d rounds of %d runs", rounds, len(contestants))
-	got, err := measure.Interleave(ctx, rounds, contestants)
-	if err != nil {
-		return err
-	}
-
-	s.Say("The engine answers at once and runs on the other core together with the clients, so that what is booked to the server's "+
-		"process is the server's alone: all checks, headers, metrics, and one log line to a file. Node is `peers/server.mjs`; "+
-		"“line handed on” is the same without writing the engine's reply anew. A client sends its next move when it has the answer. "+
-		"Medians of %d rounds (quartiles). The clients' share of their core says whether they were what limited the rate.", rounds)
-	for _, size := range sizes {
-		var rows [][]string
-		for _, clients := range crowds {
-			for _, who := range []string{ours, node, nodeLine} {
-				n := fmt.Sprintf("%s, %s, %d", who, size.name, clients)
-				base := fmt.Sprintf("%s, %s, %d", node, size.name, clients)
+			got, err := measure.Interleave(ctx, rounds, contestants)
+			if err != nil {
+				return fmt.Errorf("%s, %d clients: %w", size.name, clients, err)
+			}
+			if b.Profiles != "" {
+				path := filepath.Join(b.Profiles, fmt.Sprintf("move-%d-%d.pprof", size.bytes, clients))
+				if err := first.profile(ctx, path, l); err != nil {
+					return err
+				}
+			}
+			for _, who := range names {
 				rows = append(rows, []string{
 					who, strconv.Itoa(clients),
-					got.Of(n, "cpu").Format("%.1f"),
-					got.Ratio(n, base, "cpu").Format("%.2f"),
-					fmt.Sprintf("%.0f", got.Of(n, "rate").Median),
-					got.Ratio(n, base, "rate").Format("%.2f"),
-					fmt.Sprintf("%.0f", got.Of(n, "p50").Median),
-					fmt.Sprintf("%.0f", got.Of(n, "p99").Median),
-					fmt.Sprintf("%.0f %%", 100*got.Of(n, "clients").Median),
+					got.Of(who, "cpu").Format("%.1f"),
+					got.Ratio(who, node, "cpu").Format("%.2f"),
+					got.Of(who, "rate").Brief("%.0f"),
+					got.Ratio(who, node, "rate").Format("%.2f"),
+					got.Of(who, "p50").Format("%.0f"),
+					got.Of(who, "p99").Brief("%.0f"),
+					got.Of(who, "clients").Times(100).Brief("%.0f %%"),
 				})
 			}
+			s.Promise(measure.AtMost(fmt.Sprintf("%s, clients: %d: CPU a move at most 0.8 of Node's", size.name, clients), "%.2f", got.Ratio(ours, node, "cpu"), 0.8, ""))
+			if clients == 1 {
+				s.Promise(
+					measure.AtMost(size.name+", clients: 1: median latency below Node's", "%.2f", got.Ratio(ours, node, "p50"), 1, ""),
+					measure.AtMost(size.name+", clients: 1: median latency at most 100 µs above the bare pipe's round trip", "%.0f µs", got.Difference(ours, bareName, "p50"), 100, ""),
+				)
+			}
 		}
-		n := fmt.Sprintf("%s, %s, %d", bareName, size.name, 1)
-		rows = append(rows, []string{"bare pipe, lockstep", "–", "–", "–", fmt.Sprintf("%.0f", got.Of(n, "rate").Median), "–", fmt.Sprintf("%.1f", got.Of(n, "p50").Median), "–", "–"})
 		s.Say("Moves of %s:", size.name)
 		s.Table([]string{"", "clients", "CPU µs a move", "by Node's", "moves/s", "by Node's", "p50 µs", "p99 µs", "clients' core"}, rows)
-
-		for _, clients := range crowds {
-			n := fmt.Sprintf("%s, %s, %d", ours, size.name, clients)
-			base := fmt.Sprintf("%s, %s, %d", node, size.name, clients)
-			s.Promise(measure.AtMost(fmt.Sprintf("%s, %d clients: CPU a move at most 0.8 of Node's", size.name, clients), "%.2f", got.Ratio(n, base, "cpu"), 0.8, ""))
-		}
-		one, peer := fmt.Sprintf("%s, %s, 1", ours, size.name), fmt.Sprintf("%s, %s, 1", node, size.name)
-		s.Promise(
-			measure.AtMost(size.name+", one client: median latency below Node's", "%.2f", got.Ratio(one, peer, "p50"), 1, ""),
-			measure.AtMost(size.name+", one client: at most 100 µs above the bare pipe's round trip", "%.0f µs", got.Difference(one, n, "p50"), 100, ""),
-		)
 	}
 	return nil
+}
+
+// contest returns the child under a load as a contestant.
+func (c *child) contest(name string, l *load) measure.Contestant {
+	own := *l
+	own.addr = c.addr
+	return measure.Contestant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) { return c.bear(ctx, &own) }}
 }
 
 // bear puts a load on the child and returns its sample, with the processor time
@@ -151,8 +144,9 @@ func (c *child) bear(ctx context.Context, l *load) (measure.Sample, error) {
 }
 
 // profile writes a profile of the child's processor time under a load.
-func (c *child) profile(ctx context.Context, path string, l *load) error {
+func (c *child) profile(ctx context.Context, path string, l load) error {
 	const seconds = 5
+	l.addr = c.addr
 	l.lasts = (seconds + 1) * time.Second
 	loaded := make(chan error, 1)
 	go func() { // ends with the load
