@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,9 +56,42 @@ type child struct {
 	addr, admin string
 }
 
-// start starts a server on a core and waits until it serves. Its output goes to a
-// file, as a service's does.
+// start starts a server on a core and waits until it says where it serves.
 func start(ctx context.Context, dir string, core int, env []string, program string, args ...string) (*child, error) {
+	c, err := launch(dir, core, env, program, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.await(ctx); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// startAt starts a server on the servers' core that was told where to listen.
+func startAt(ctx context.Context, dir, addr string, env []string, program string, args ...string) (*child, error) {
+	c, err := launch(dir, serverCore, env, program, args...)
+	if err != nil {
+		return nil, err
+	}
+	c.addr = addr
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+			return c, nil
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			said, _ := os.ReadFile(c.log)
+			c.stop()
+			return nil, fmt.Errorf("%s did not come up: %w: %s", c.cmd, err, said)
+		}
+	}
+}
+
+// launch starts a program on a core. Its output goes to a file, as a service's does.
+func launch(dir string, core int, env []string, program string, args ...string) (*child, error) {
 	out, err := os.CreateTemp(dir, filepath.Base(program)+"-*.log")
 	if err != nil {
 		return nil, err
@@ -70,14 +104,7 @@ func start(ctx context.Context, dir string, core int, env []string, program stri
 	c.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	if err := onCore(core, c.cmd.Start); err != nil {
-		return nil, err
-	}
-	if err := c.await(ctx); err != nil {
-		c.stop()
-		return nil, err
-	}
-	return c, nil
+	return c, onCore(core, c.cmd.Start)
 }
 
 // appending has what is written to a file go to its end, also after it was emptied.
