@@ -18,7 +18,7 @@ import (
 )
 
 // faces are in the order of the report.
-var faces = []measure.Face{servers.Answer, servers.Pipe, servers.Move}
+var faces = []measure.Face{servers.Answer, servers.Pipe, servers.Move, servers.Idle}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -140,7 +140,7 @@ function send(req, res, began, status, body, more) {
 	res.end(text);
 	const took = (performance.now() - began) / 1000;
 	measure(status, took);
-	log({ time: new Date().toISOString(), level: 'INFO', msg: 'request', route: req.url, method: req.method, status, client: req.client, kind: req.kind, browser: req.browser, took_ms: took * 1000 });
+	log({ time: new Date().toISOString(), level: 'INFO', msg: 'request', route: req.url, method: req.method, status, client: req.from, kind: req.kind, browser: req.browser, took_ms: took * 1000 });
 }
 
 const refuse = (req, res, began, status, code, error, more) => send(req, res, began, status, { ok: false, code, error }, more);
@@ -186,8 +186,8 @@ async function turn(req, res, began) {
 	if (body === undefined) return refuse(req, res, began, 400, 'bad_request', 'not a move');
 	req.kind = body.kind;
 	req.browser = body.browserId;
-	req.client = clientIp(req);
-	const left = rate.take(req.client);
+	req.from = clientIp(req);
+	const left = rate.take(req.from);
 	const stand = { 'RateLimit-Policy': `"ip";q=${LIMITS.perIpPerSec};w=1`, 'RateLimit': `"ip";r=${Math.max(0, Math.floor(left))};t=1` };
 	if (left < 0) return refuse(req, res, began, 429, 'rate_limited', `rate limit: ${LIMITS.perIpPerSec} turns/sec per IP`, { ...stand, 'Retry-After': '1' });
 	if (!alive) return refuse(req, res, began, 503, 'engine_down', 'no engine is up', { ...stand, 'Retry-After': '1' });
@@ -209,5 +209,5 @@ const server = createServer((req, res) => {
 	if (req.url === '/api/health') return send(req, res, began, alive ? 200 : 503, { ok: alive });
 	refuse(req, res, began, 404, 'not_found', 'there is nothing at this address');
 });
-server.listen(0, '127.0.0.1', () => log({ msg: 'serving', addr: `127.0.0.1:${server.address().port}` }));
+server.listen(Number(process.env.PEER_PORT ?? 0), '127.0.0.1', () => log({ msg: 'serving', addr: `127.0.0.1:${server.address().port}` }));
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0)); // the engine's stdin closes with us

@@ -61,12 +61,17 @@ func prepare(ctx context.Context, b *measure.Bench) (server, engine string, err 
 // startServer starts the server with an engine, and no limit on how often a client
 // may move.
 func startServer(ctx context.Context, b *measure.Bench, core int, server string, engine []string, more ...string) (*child, error) {
-	return start(ctx, b.Dir, core, append([]string{
+	return start(ctx, b.Dir, core, serverEnv(engine, more...), server)
+}
+
+// serverEnv is the server's environment; without an engine it takes its own.
+func serverEnv(engine []string, more ...string) []string {
+	return append([]string{
 		"KIRI_ADDR=127.0.0.1:0",
 		"KIRI_ADMIN_ADDR=127.0.0.1:0",
 		"KIRI_LOG_FORMAT=json",
 		"KIRI_PER_IP_PER_SEC=1000000",
 		"KIRI_PER_IP_BURST=1000000",
 		"KIRI_SIM=" + strings.Join(engine, " "),
-	}, more...), server)
+	}, more...)
 }
