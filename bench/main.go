@@ -13,12 +13,13 @@ import (
 	"strings"
 	"syscall"
 
+	"kiribashiri/bench/limiter"
 	"kiribashiri/bench/measure"
 	"kiribashiri/bench/servers"
 )
 
 // faces are in the order of the report.
-var faces = []measure.Face{servers.Answer, servers.Pipe, servers.Move, servers.Idle}
+var faces = []measure.Face{limiter.Face, servers.Answer, servers.Pipe, servers.Move, servers.Idle}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

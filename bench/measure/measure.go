@@ -99,7 +99,7 @@ func (s Samples) Of(name, quantity string) Spread {
 	for _, sample := range s[name] {
 		values = append(values, sample.quantity(quantity))
 	}
-	return spread(values)
+	return SpreadOf(values)
 }
 
 // Ratio returns the quantity of one contestant by that of another, taken inside
@@ -111,7 +111,7 @@ func (s Samples) Ratio(name, base, quantity string) Spread {
 			ratios = append(ratios, sample.quantity(quantity)/s[base][i].quantity(quantity))
 		}
 	}
-	return spread(ratios)
+	return SpreadOf(ratios)
 }
 
 // Difference is the same for one less the other.
@@ -122,7 +122,7 @@ func (s Samples) Difference(name, base, quantity string) Spread {
 			differences = append(differences, sample.quantity(quantity)-s[base][i].quantity(quantity))
 		}
 	}
-	return spread(differences)
+	return SpreadOf(differences)
 }
 
 // A Spread is a median with the quartiles around it.
@@ -130,7 +130,8 @@ type Spread struct {
 	Low, Median, High float64
 }
 
-func spread(values []float64) Spread {
+// SpreadOf returns the spread of values, which it sorts.
+func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{math.NaN(), math.NaN(), math.NaN()}
 	}
@@ -153,6 +154,9 @@ func (s Spread) Format(verb string) string {
 	if math.IsNaN(s.Median) {
 		return "–"
 	}
+	if s.Low == s.High {
+		return s.Brief(verb)
+	}
 	return fmt.Sprintf(verb+" ("+verb+"–"+verb+")", s.Median, s.Low, s.High)
 }
 
@@ -166,3 +170,6 @@ func (s Spread) Brief(verb string) string {
 
 // Times returns the spread in another unit.
 func (s Spread) Times(n float64) Spread { return Spread{s.Low * n, s.Median * n, s.High * n} }
+
+// Exactly is a figure that was taken once.
+func Exactly(v float64) Spread { return Spread{v, v, v} }

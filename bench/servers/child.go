@@ -154,20 +154,30 @@ func processTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// resident returns how much memory the process holds now, and how much it has held
-// at most, in bytes.
-func (c *child) resident() (now, most int64, err error) {
+// A memory is what a process holds, in bytes.
+type memory struct {
+	resident  int64 // all of it
+	most      int64 // the most that was ever resident
+	anonymous int64 // what is its own, rather than pages of its binary
+}
+
+// memory returns what the process holds now.
+func (c *child) memory() (memory, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
-		return 0, 0, err
+		return memory{}, err
 	}
-	field := func(name string) int64 {
+	kib := func(name string) int64 {
 		_, after, _ := strings.Cut(string(raw), "\n"+name+":")
-		before, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-		kib, _ := strconv.ParseInt(before, 10, 64)
-		return kib << 10
+		n, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+		v, _ := strconv.ParseInt(n, 10, 64)
+		return v << 10
 	}
-	return field("VmRSS"), field("VmHWM"), nil
+	m := memory{kib("VmRSS"), kib("VmHWM"), kib("RssAnon")}
+	if m.resident == 0 {
+		return m, fmt.Errorf("%s has ended", c.cmd)
+	}
+	return m, nil
 }
 
 // stop ends the process and whatever it has started.

@@ -52,12 +52,12 @@ func runIdle(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 	}
 
 	s.Say("From the moment the program is started until the answer 200 to `GET /api/health` is there, which needs an engine that has answered; and what "+
-		"the server's process holds %v later, its engine not counted. Medians of %d rounds (quartiles).", settle, rounds)
+		"the server's process holds %v later, its engine not counted: all that is resident, and of that what is not a page of its binary. Medians of %d rounds (quartiles).", settle, rounds)
 	var rows [][]string
 	for _, c := range contestants {
-		rows = append(rows, []string{c.Name, got.Of(c.Name, "start").Format("%.1f"), got.Of(c.Name, "resident").Format("%.1f")})
+		rows = append(rows, []string{c.Name, got.Of(c.Name, "start").Format("%.1f"), got.Of(c.Name, "resident").Format("%.1f"), got.Of(c.Name, "anonymous").Format("%.1f")})
 	}
-	s.Table([]string{"", "first 200 after, ms", "resident, MB"}, rows)
+	s.Table([]string{"", "first 200 after, ms", "resident, MB", "of it its own"}, rows)
 	s.Promise(
 		measure.AtMost("idle: at most 15 MB resident without the engine", "%.1f MB", got.Of(ours, "resident"), 15, ""),
 		measure.AtMost("first 200 within 50 ms of the start", "%.1f ms", got.Of(ours, "start"), 50, ""),
@@ -88,10 +88,11 @@ func wake(name string, settle time.Duration, launch func(addr string) (*child, e
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		resident, _, err := c.resident()
+		held, err := c.memory()
 		return measure.Sample{
-			"start":    float64(up) / float64(time.Millisecond),
-			"resident": float64(resident) / 1e6,
+			"start":     float64(up) / float64(time.Millisecond),
+			"resident":  float64(held.resident) / 1e6,
+			"anonymous": float64(held.anonymous) / 1e6,
 		}, err
 	}}
 }
