@@ -19,7 +19,7 @@ import (
 )
 
 // faces are in the order of the report.
-var faces = []measure.Face{limiter.Face, servers.Answer, servers.Pipe, servers.Move, servers.Idle}
+var faces = []measure.Face{limiter.Face, servers.Answer, servers.Pipe, servers.Move, servers.Growth, servers.Idle}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -25,17 +25,23 @@ type load struct {
 	lasts   time.Duration
 	request func(client int) []byte
 	status  int // what every answer must have
+	// clock is the server's processor time.
+	clock func() (time.Duration, error)
 }
 
 // A toll is what came of a load.
 type toll struct {
-	answers   int
-	took      time.Duration
-	busy      time.Duration // processor time of the clients themselves
-	latencies []time.Duration
+	ended         bool
+	answers       int
+	took          time.Duration
+	before, after time.Duration // the server's clock
+	busy          time.Duration // processor time of the clients themselves
+	latencies     []time.Duration
 }
 
-// sample returns the toll as quantities.
+// sample returns the toll as quantities: answers a second, quantiles of what they
+// took in microseconds, the server's processor time an answer in microseconds, and
+// the clients' share of their core.
 func (t *toll) sample() measure.Sample {
 	slices.Sort(t.latencies)
 	sorted := make([]float64, len(t.latencies))
@@ -46,17 +52,19 @@ func (t *toll) sample() measure.Sample {
 		"rate":    float64(t.answers) / t.took.Seconds(),
 		"p50":     measure.Quantile(sorted, 0.5),
 		"p99":     measure.Quantile(sorted, 0.99),
+		"cpu":     float64(t.after-t.before) / float64(time.Microsecond) / float64(t.answers),
 		"clients": float64(t.busy) / float64(t.took),
 	}
 }
 
 // A caller is one client's connection.
 type caller struct {
-	fd      int
-	request []byte
-	sent    time.Time
-	head    []byte // what has come of an answer's head, if not all of it has
-	lacks   int    // how much of an answer's body is still to come
+	fd       int
+	request  []byte
+	sent     time.Time
+	answered bool
+	head     []byte // what has come of an answer's head, if not all of it has
+	lacks    int    // how much of an answer's body is still to come
 }
 
 // run puts the load on the server. One thread does it all, without the runtime's
@@ -76,22 +84,23 @@ func (l *load) drive(ctx context.Context) (*toll, error) {
 		return nil, err
 	}
 	defer unix.Close(poll)
-	callers := make([]caller, l.clients)
+	callers := make([]caller, 0, l.clients)
 	defer func() {
-		for i := range callers {
-			if callers[i].fd != 0 {
-				unix.Close(callers[i].fd)
-			}
+		for _, c := range callers {
+			unix.Close(c.fd)
 		}
 	}()
-	for i := range callers {
+	for i := range l.clients {
 		fd, err := dial(l.addr)
 		if err != nil {
 			return nil, err
 		}
-		callers[i] = caller{fd: fd, request: l.request(i)}
+		callers = append(callers, caller{fd: fd, request: l.request(i)})
 		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}
 		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+			return nil, err
+		}
+		if err := callers[i].ask(); err != nil { // at once: a server waits only so long for a request
 			return nil, err
 		}
 	}
@@ -99,13 +108,9 @@ func (l *load) drive(ctx context.Context) (*toll, error) {
 	t := &toll{latencies: make([]time.Duration, 0, 1<<20)}
 	events := make([]unix.EpollEvent, 256)
 	buffer := make([]byte, 64<<10)
-	own, began := threadTime(), time.Now()
-	for i := range callers {
-		if err := callers[i].ask(); err != nil {
-			return nil, err
-		}
-	}
-	for waiting := len(callers); waiting > 0; {
+	var began time.Time // when everybody had an answer, and the counting began
+	var own time.Duration
+	for missing, waiting := len(callers), len(callers); waiting > 0; {
 		n, err := epollWait(poll, events)
 		if err != nil {
 			return nil, err
@@ -123,19 +128,37 @@ func (l *load) drive(ctx context.Context) (*toll, error) {
 				continue
 			}
 			now := time.Now()
-			if now.Sub(began) > l.lasts && t.answers > 0 { // what comes after the end is not counted
+			switch {
+			case t.ended: // what comes now is not counted
+				waiting--
+				continue
+			case missing == 0:
+				t.answers++
+				t.took = now.Sub(began)
+				t.latencies = append(t.latencies, now.Sub(c.sent))
+			case !c.answered:
+				c.answered = true
+				if missing--; missing == 0 {
+					began, own = now, threadTime()
+					if t.before, err = l.clock(); err != nil {
+						return nil, err
+					}
+				}
+			}
+			if t.took >= l.lasts {
+				t.ended = true
+				t.busy = threadTime() - own
+				if t.after, err = l.clock(); err != nil {
+					return nil, err
+				}
 				waiting--
 				continue
 			}
-			t.answers++
-			t.took = now.Sub(began)
-			t.latencies = append(t.latencies, now.Sub(c.sent))
 			if err := c.ask(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	t.busy = threadTime() - own
 	return t, nil
 }
 
@@ -153,6 +176,7 @@ func dial(addr string) (fd int, err error) {
 		return 0, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // so that no port is left waiting
 	return fd, unix.SetNonblock(fd, true)
 }
 

@@ -117,40 +117,28 @@ func runMove(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 
 // contest returns the child under a load as a contestant.
 func (c *child) contest(name string, l *load) measure.Contestant {
-	own := *l
-	own.addr = c.addr
-	return measure.Contestant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) { return c.bear(ctx, &own) }}
+	return measure.Contestant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) { return c.bear(ctx, l) }}
 }
 
-// bear puts a load on the child and returns its sample, with the processor time
-// that each answer has cost the child, in microseconds.
+// bear puts a load on the child and returns its sample.
 func (c *child) bear(ctx context.Context, l *load) (measure.Sample, error) {
 	c.forget()
-	before, err := c.cpu()
+	own := *l
+	own.addr, own.clock = c.addr, c.cpu
+	t, err := own.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	after, err := c.cpu()
-	if err != nil {
-		return nil, err
-	}
-	s := t.sample()
-	s["cpu"] = float64(after-before) / float64(time.Microsecond) / float64(t.answers)
-	return s, nil
+	return t.sample(), nil
 }
 
 // profile writes a profile of the child's processor time under a load.
 func (c *child) profile(ctx context.Context, path string, l load) error {
 	const seconds = 5
-	l.addr = c.addr
 	l.lasts = (seconds + 1) * time.Second
 	loaded := make(chan error, 1)
 	go func() { // ends with the load
-		_, err := l.run(ctx)
+		_, err := c.bear(ctx, &l)
 		loaded <- err
 	}()
 	response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.admin, seconds))
