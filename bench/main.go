@@ -18,7 +18,7 @@ import (
 	"kiribashiri/bench/servers"
 )
 
-// faces are in the order of the report.
+// faces are in the order of the report; choose returns them.
 var faces = []measure.Face{limiter.Face, servers.Answer, servers.Pipe, servers.Move, servers.Growth, servers.Idle}
 
 func main() {
@@ -37,16 +37,14 @@ func run(ctx context.Context, args []string) error {
 	smoke := flags.Bool("smoke", false, "the least that touches everything; the figures mean nothing")
 	server := flags.String("server", "", "the `binary` of the server, instead of building it")
 	profiles := flags.String("profiles", "", "a `folder` for processor profiles of the server under load")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	chosen := faces
-	if *only != "" {
-		names := strings.Split(*only, ",")
-		chosen = slices.DeleteFunc(slices.Clone(faces), func(f measure.Face) bool { return !slices.Contains(names, f.Name) })
-		if len(chosen) != len(names) {
-			return errors.New("no such face among: " + names[0])
-		}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "kiribashiri-bench-")
 	if err != nil {
@@ -56,12 +54,33 @@ func run(ctx context.Context, args []string) error {
 	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Server: *server, Profiles: *profiles, Dir: dir, Log: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 	}}
+	r := newReport(args)
 	for _, f := range chosen {
 		var s measure.Section
 		if err := f.Run(ctx, b, &s); err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
+		r.add(f.Title, &s)
 		fmt.Print(s.Markdown(f.Title))
 	}
-	return nil
+	if *only != "" || *smoke {
+		return nil
+	}
+	return os.WriteFile(resultsFile, []byte(r.markdown(ctx)), 0o644)
+}
+
+// choose returns the faces with these names; all of them if there are none.
+func choose(names string) ([]measure.Face, error) {
+	if names == "" {
+		return faces, nil
+	}
+	var chosen []measure.Face
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(faces, func(f measure.Face) bool { return f.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no face %q", name)
+		}
+		chosen = append(chosen, faces[i])
+	}
+	return chosen, nil
 }

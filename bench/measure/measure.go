@@ -130,9 +130,10 @@ type Spread struct {
 	Low, Median, High float64
 }
 
-// SpreadOf returns the spread of values, which it sorts.
+// SpreadOf returns the spread of values, which it sorts. If one of them is no number,
+// so is the spread.
 func SpreadOf(values []float64) Spread {
-	if len(values) == 0 {
+	if len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
 		return Spread{math.NaN(), math.NaN(), math.NaN()}
 	}
 	slices.Sort(values)
