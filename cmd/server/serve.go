@@ -33,6 +33,9 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 	for _, name := range cfg.unknown {
 		log.Warn("unknown variable, ignored", "name", name)
 	}
+	if cfg.StateKeys.shared {
+		log.Warn("every user of this machine can read the keys", "variable", "KIRI_STATE_KEY_FILE")
+	}
 
 	engine, err := engineArgs(cfg)
 	if err != nil {
@@ -59,6 +62,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		Player:  bridge,
 		Limiter: limiter,
 		Site:    site,
+		Seal:    cfg.StateKeys.box,
 		Version: version(),
 		Log:     log,
 	}, registry)
@@ -118,7 +122,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		attend(broken, systemd.watchdog, up, func(state string) { tell(state, log) })
 		return nil
 	})
-	log.Info("serving", "addr", address(public), "admin", address(private), "version", version(), "engines", cfg.Limits.SimEngines)
+	log.Info("serving", "addr", address(public), "admin", address(private), "version", version(), "engines", cfg.Limits.SimEngines, "sealed", cfg.StateKeys.box != nil)
 	group.Go(func() error {
 		for {
 			select {

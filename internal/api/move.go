@@ -40,7 +40,7 @@ func (s *Server) turn(x *exchange, r *http.Request) error {
 }
 
 // play charges the client for a move that is in order, has it played and hands
-// the engine's line back as it came.
+// the engine's line back as it came, but for a state that is to be sealed.
 func (s *Server) play(x *exchange, r *http.Request, m simbridge.Move) error {
 	x.kind = m.Kind
 	client := clientAddr(r, s.cfg.Proxies)
@@ -60,7 +60,7 @@ func (s *Server) play(x *exchange, r *http.Request, m simbridge.Move) error {
 	if reply.Rejected {
 		status, x.code = http.StatusUnprocessableEntity, "rejected"
 	}
-	x.sendJSON(status, reply.Line)
+	x.sendJSON(status, s.sealed(reply))
 	return nil
 }
 
@@ -118,7 +118,8 @@ func (s *Server) decodeTurn(x *exchange, r *http.Request) (simbridge.Move, error
 	if !s.kinds[m.Kind] {
 		return simbridge.Move{}, bad("unknown kind %s, known are: %s", shown(m.Kind), strings.Join(s.cfg.Kinds, ", "))
 	}
-	return m, nil
+	m.State, err = s.opened(m.State)
+	return m, err
 }
 
 // decodeNew differs from decodeTurn in that everything may be left out, the body
