@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,16 +41,23 @@ func (s *stage) inTurn(moves ...Move) []string {
 				return s.Status().Waiting == waiting+1
 			}
 		})
-		time.Sleep(20 * time.Millisecond) // from its slot to the queue is a step more
+		time.Sleep(50 * time.Millisecond) // from its slot to the queue is a step more
 	}
+	gate := filepath.Join(s.t.TempDir(), "gate")
 	var first string
-	send(say("sleep 1s"), &first)
+	send(say("wait-for "+gate), &first)
 	for i, m := range moves {
 		send(m, &outcomes[i])
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		s.t.Fatal(err)
 	}
 	clients.Wait()
 	return outcomes
 }
+
+// aShortWhile leaves a busy machine the time to queue a few moves.
+func aShortWhile(lim *limits.Limits) { lim.SimReply = 6 * time.Second }
 
 // An engine never waits for us: the next line is there before it has replied.
 func TestNextLineIsThereBeforeTheReply(t *testing.T) {
@@ -80,10 +89,10 @@ func TestNextLineIsThereBeforeTheReply(t *testing.T) {
 // The reply limit of a line that was written ahead begins when its turn comes.
 func TestReplyLimitOfTheLineAhead(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, "", shortReply)
-	got := s.inTurn(say("sleep 2s"), say("sleep 2001ms"))
-	if got[0] != "sleep 2s" || got[1] != "sleep 2001ms" {
-		t.Errorf("two moves of two seconds, each with a limit of three, got %q", got)
+	s := onStage(t, "", aShortWhile)
+	got := s.inTurn(say("sleep 4s"), say("sleep 4001ms"))
+	if got[0] != "sleep 4s" || got[1] != "sleep 4001ms" {
+		t.Errorf("two moves of four seconds, each with a limit of six, got %q", got)
 	}
 }
 
@@ -103,7 +112,7 @@ func TestLineAheadOutlivesTheEngine(t *testing.T) {
 	} {
 		t.Run(row.order, func(t *testing.T) {
 			t.Parallel()
-			s := onStage(t, "", shortReply)
+			s := onStage(t, "", aShortWhile)
 			got := s.inTurn(say(row.order), say("one"), say("two"), say("three"))
 			if !strings.HasPrefix(got[0], row.want.Error()) {
 				t.Errorf("the move itself: %s, want %v", got[0], row.want)

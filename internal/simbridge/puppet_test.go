@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // The test binary plays the engine: where this variable is set it is a puppet,
@@ -150,23 +151,23 @@ func puppet(start string) {
 			}
 			time.Sleep(d)
 			reply(move.Input)
-		case "peek", "swallow-and-crash": // is the next line there already?
-			there := make(chan struct{})
-			go func() {
-				defer close(there)
-				in.Peek(1)
-			}()
+		case "peek", "swallow-and-crash": // is the next line there already? If so, it is read
 			d, _ := time.ParseDuration(rest)
-			select {
-			case <-there:
+			stdin := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
+			if n, _ := unix.Poll(stdin, int(d.Milliseconds())); n > 0 || in.Buffered() > 0 {
+				in.Peek(1)
 				reply("another waits")
-			case <-time.After(d):
+			} else {
 				reply("alone")
 			}
 			if order != "peek" {
 				os.Exit(7)
 			}
-			<-there
+		case "wait-for": // a file to be there
+			for _, err := os.Stat(rest); err != nil; _, err = os.Stat(rest) {
+				time.Sleep(time.Millisecond)
+			}
+			reply(move.Input)
 		case "hang":
 			select {}
 		case "crash":
