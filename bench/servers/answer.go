@@ -60,16 +60,11 @@ var page = asked{"page", func(client int) []byte {
 }, http.StatusOK}
 
 func runAnswer(ctx context.Context, b *measure.Bench, s *measure.Section) error {
-	server, engine, err := prepare(ctx, b)
+	server, _, err := prepare(ctx, b)
 	if err != nil {
 		return err
 	}
-	reply, err := replyFile(b.Dir, 200)
-	if err != nil {
-		return err
-	}
-	first, err := startServer(ctx, b, serverCore, server, []string{engine, reply},
-		"KIRI_PER_IP_PER_SEC=0.0001", "KIRI_PER_IP_BURST=1")
+	first, err := startAnswering(ctx, b, server)
 	if err != nil {
 		return err
 	}
@@ -138,6 +133,19 @@ func runAnswer(ctx context.Context, b *measure.Bench, s *measure.Section) error 
 		}
 	}
 	return nil
+}
+
+// startAnswering starts a build of the server that allows each client one move.
+func startAnswering(ctx context.Context, b *measure.Bench, server string) (*child, error) {
+	engine, err := buildEngine(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := replyFile(b.Dir, 200)
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, b, serverCore, server, []string{engine, reply}, "KIRI_PER_IP_PER_SEC=0.0001", "KIRI_PER_IP_BURST=1")
 }
 
 // An answer is all of one, so that another server can give it.
@@ -237,6 +245,12 @@ func startPeers(ctx context.Context, b *measure.Bench, a *answer) (_ peers, err 
 		return ps, err
 	}
 
+	if b.Beside != "" {
+		c, err := startAnswering(ctx, b, b.Beside)
+		if err := add(beside, c, err); err != nil {
+			return ps, err
+		}
+	}
 	c, err := startBare(ctx, b, a)
 	if err := add(bareHandler, c, err); err != nil {
 		return ps, err
