@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string) error {
 	rounds := flags.Int("rounds", 0, "how many `rounds`, instead of each face's own number")
 	smoke := flags.Bool("smoke", false, "the least that touches everything; the figures mean nothing")
 	server := flags.String("server", "", "the `binary` of the server, instead of building it")
+	beside := flags.String("beside", "", "another `binary` of the server, to see what a change is worth")
 	profiles := flags.String("profiles", "", "a `folder` for processor profiles of the server under load")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -51,22 +52,26 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Server: *server, Profiles: *profiles, Dir: dir, Log: func(format string, args ...any) {
+	b := &measure.Bench{Rounds: *rounds, Smoke: *smoke, Server: *server, Beside: *beside, Profiles: *profiles, Dir: dir, Log: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 	}}
 	r := newReport(args)
+	var failed []error
 	for _, f := range chosen {
 		var s measure.Section
-		if err := f.Run(ctx, b, &s); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+		if err := f.Run(ctx, b, &s); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil { // what the other faces have measured is not lost
+			failed = append(failed, fmt.Errorf("%s: %w", f.Name, err))
+			s.Say("**It could not be measured: %v.**", err)
 		}
 		r.add(f.Title, &s)
 		fmt.Print(s.Markdown(f.Title))
 	}
-	if *only != "" || *smoke {
-		return nil
+	if *only == "" && !*smoke {
+		failed = append(failed, os.WriteFile(resultsFile, []byte(r.markdown(ctx)), 0o644))
 	}
-	return os.WriteFile(resultsFile, []byte(r.markdown(ctx)), 0o644)
+	return errors.Join(failed...)
 }
 
 // choose returns the faces with these names; all of them if there are none.

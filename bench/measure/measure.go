@@ -32,6 +32,8 @@ type Bench struct {
 	Smoke bool
 	// Server is the server's binary, or empty to build it.
 	Server string
+	// Beside is another build of it that takes part, or empty for none.
+	Beside string
 	// Profiles is a folder for profiles of the server under load, or empty for none.
 	Profiles string
 	// Dir is a folder for what is built and written; it is gone afterwards.

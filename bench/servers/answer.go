@@ -38,9 +38,13 @@ type asked struct {
 	name    string
 	request func(client int) []byte
 	status  int
+	why     string // what a profile showed to stand between ours and the bare handler
 }
 
-var refusal = asked{"429", turnRequest(moveBody(200)), http.StatusTooManyRequests}
+var refusal = asked{"429", turnRequest(moveBody(200)), http.StatusTooManyRequests,
+	"In the profile of 2026-11-30 three quarters of a refusal are net/http and the kernel, as in the bare handler. Of all of it the log line " +
+		"takes 10 % (a third of that is the write, the rest its formatting), reading and checking the move, which comes before the limiter, 9 %, " +
+		"setting headers 4 %, and memory for these 8 %."}
 
 var page = asked{"page", func(client int) []byte {
 	return []byte("GET / HTTP/1.1\r\n" +
@@ -57,19 +61,16 @@ var page = asked{"page", func(client int) []byte {
 		"X-Forwarded-Host: play.example.org\r\n" +
 		"X-Forwarded-Proto: https\r\n" +
 		"\r\n")
-}, http.StatusOK}
+}, http.StatusOK,
+	"In the profile of 2026-11-30 the two writes to the connection are 40 %, as in the bare handler. Of all of it the log line takes 10 % (two " +
+		"fifths of that is the write), http.ServeContent with its copy about 5 %, setting headers 3 %, and collecting the garbage of these 5 %."}
 
 func runAnswer(ctx context.Context, b *measure.Bench, s *measure.Section) error {
-	server, engine, err := prepare(ctx, b)
+	server, _, err := prepare(ctx, b)
 	if err != nil {
 		return err
 	}
-	reply, err := replyFile(b.Dir, 200)
-	if err != nil {
-		return err
-	}
-	first, err := startServer(ctx, b, serverCore, server, []string{engine, reply},
-		"KIRI_PER_IP_PER_SEC=0.0001", "KIRI_PER_IP_BURST=1")
+	first, err := startAnswering(ctx, b, server)
 	if err != nil {
 		return err
 	}
@@ -132,12 +133,25 @@ func runAnswer(ctx context.Context, b *measure.Bench, s *measure.Section) error 
 		}
 		s.Say("The %s, of %d bytes:", ask.name, len(answer.Body))
 		s.Table([]string{"", "CPU µs a request", "ours by it", "requests/s", "p50 µs", "clients' core"}, rows)
-		s.Promise(measure.AtMost(ask.name+": CPU a request at most 1.25 × the bare handler's", "%.2f", got.Ratio(ours, bareHandler, "cpu"), 1.25, ""))
+		s.Promise(measure.AtMost(ask.name+": CPU a request at most 1.25 × the bare handler's", "%.2f", got.Ratio(ours, bareHandler, "cpu"), 1.25, ask.why))
 		if len(got[caddy]) > 0 {
 			s.Promise(measure.AtMost(ask.name+": CPU a request below Caddy's", "%.2f", got.Ratio(ours, caddy, "cpu"), 1, ""))
 		}
 	}
 	return nil
+}
+
+// startAnswering starts a build of the server that allows each client one move.
+func startAnswering(ctx context.Context, b *measure.Bench, server string) (*child, error) {
+	engine, err := buildEngine(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := replyFile(b.Dir, 200)
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, b, serverCore, server, []string{engine, reply}, "KIRI_PER_IP_PER_SEC=0.0001", "KIRI_PER_IP_BURST=1")
 }
 
 // An answer is all of one, so that another server can give it.
@@ -237,6 +251,12 @@ func startPeers(ctx context.Context, b *measure.Bench, a *answer) (_ peers, err 
 		return ps, err
 	}
 
+	if b.Beside != "" {
+		c, err := startAnswering(ctx, b, b.Beside)
+		if err := add(beside, c, err); err != nil {
+			return ps, err
+		}
+	}
 	c, err := startBare(ctx, b, a)
 	if err := add(bareHandler, c, err); err != nil {
 		return ps, err

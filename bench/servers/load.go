@@ -87,35 +87,32 @@ func (l *load) drive(ctx context.Context) (*toll, error) {
 	callers := make([]caller, 0, l.clients)
 	defer func() {
 		for _, c := range callers {
-			unix.Close(c.fd)
+			if c.fd != 0 {
+				unix.Close(c.fd)
+			}
 		}
 	}()
-	for i := range l.clients {
-		fd, err := dial(l.addr)
-		if err != nil {
-			return nil, err
-		}
-		callers = append(callers, caller{fd: fd, request: l.request(i)})
-		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}
-		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
-			return nil, err
-		}
-		if err := callers[i].ask(); err != nil { // at once: a server waits only so long for a request
-			return nil, err
-		}
-	}
-
 	t := &toll{latencies: make([]time.Duration, 0, 1<<20)}
 	events := make([]unix.EpollEvent, 256)
 	buffer := make([]byte, 64<<10)
 	var began time.Time // when everybody had an answer, and the counting began
 	var own time.Duration
-	for missing, waiting := len(callers), len(callers); waiting > 0; {
-		n, err := epollWait(poll, events)
+	for missing, waiting := l.clients, l.clients; waiting > 0; {
+		// Who has come goes on while the others are still coming, and asks at once: a
+		// server waits only so long for a request.
+		patience := longestWait
+		if next := len(callers); next < l.clients {
+			patience = 0
+			callers = append(callers, caller{request: l.request(next)})
+			if err := callers[next].come(l.addr, poll, next); err != nil {
+				return nil, err
+			}
+		}
+		n, err := epollWait(poll, events, patience)
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		for _, event := range events[:n] {
@@ -160,6 +157,18 @@ func (l *load) drive(ctx context.Context) (*toll, error) {
 		}
 	}
 	return t, nil
+}
+
+// come connects the caller, has its events named by its number, and asks.
+func (c *caller) come(addr string, poll, number int) (err error) {
+	if c.fd, err = dial(addr); err != nil {
+		return err
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(number)}
+	if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, c.fd, &event); err != nil {
+		return err
+	}
+	return c.ask()
 }
 
 func dial(addr string) (fd int, err error) {
@@ -243,11 +252,12 @@ func measureHead(got []byte, status int) (int, error) {
 	return 0, fmt.Errorf("no Content-Length: %s", head)
 }
 
+const longestWait = 10 // milliseconds
+
 // epollWait waits without telling the runtime, which would look for other work for
 // this thread's core; so it must not wait for long.
-func epollWait(poll int, events []unix.EpollEvent) (int, error) {
-	const longest = 10 // milliseconds
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), longest, 0, 0)
+func epollWait(poll int, events []unix.EpollEvent, patience int) (int, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(patience), 0, 0)
 	if errno != 0 && errno != unix.EINTR {
 		return 0, fmt.Errorf("epoll: %w", errno)
 	}

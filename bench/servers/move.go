@@ -18,6 +18,7 @@ var Move = measure.Face{Name: "move", Title: "Our own cost a move", Run: runMove
 
 const (
 	ours     = "kiribashiri"
+	beside   = "kiribashiri, the build beside it"
 	node     = "node"
 	nodeLine = "node, line handed on"
 	bareName = "bare pipe"
@@ -105,6 +106,13 @@ func (m *moves) compare(ctx context.Context, b *measure.Bench, crowds []int, say
 		return err
 	}
 	defer third.stop()
+	var another *child
+	if b.Beside != "" {
+		if another, err = startServer(ctx, b, m.core, b.Beside, m.sim); err != nil {
+			return err
+		}
+		defer another.stop()
+	}
 	theirs := otherCore
 	if m.core == anyCore {
 		theirs = anyCore
@@ -113,6 +121,9 @@ func (m *moves) compare(ctx context.Context, b *measure.Bench, crowds []int, say
 		b.Log("move: %s, %d clients, %d rounds", m.size, clients, m.rounds)
 		l := load{core: theirs, clients: clients, request: turnRequest(m.body), status: 200, lasts: m.lasts}
 		contestants := []measure.Contestant{first.contest(ours, &l), second.contest(node, &l), third.contest(nodeLine, &l)}
+		if another != nil {
+			contestants = append(contestants, another.contest(beside, &l))
+		}
 		if clients == 1 {
 			lockstep := &bare{core: m.core, engine: m.sim, line: engineLine(m.body), lasts: m.lasts}
 			contestants = append(contestants, measure.Contestant{Name: bareName, Run: lockstep.run})
@@ -137,7 +148,7 @@ func (m *moves) compare(ctx context.Context, b *measure.Bench, crowds []int, say
 
 func moveRows(clients string, got measure.Samples) [][]string {
 	var rows [][]string
-	for _, who := range []string{ours, node, nodeLine, bareName} {
+	for _, who := range []string{ours, beside, node, nodeLine, bareName} {
 		if len(got[who]) == 0 {
 			continue
 		}
