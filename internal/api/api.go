@@ -32,6 +32,14 @@ type Player interface {
 	Status() simbridge.Status
 }
 
+// A Limiter says whether a client may move. It keeps nobody waiting.
+type Limiter interface {
+	// Take takes one of client's tokens if there is one.
+	Take(client netip.Addr) ratelimit.Decision
+	// Clients is how many clients are remembered.
+	Clients() int
+}
+
 // Config is what a [Server] needs to know. All fields must be set, but Origins
 // may be empty.
 type Config struct {
@@ -40,7 +48,7 @@ type Config struct {
 	Proxies []netip.Prefix // peers whose X-Forwarded-For is believed
 	Origins []string       // other origins whose pages may call the API, as browsers write them
 	Player  Player
-	Limiter *ratelimit.Limiter
+	Limiter Limiter
 	Site    *static.Site
 	Version string
 	Log     *slog.Logger
