@@ -1,7 +1,6 @@
 package calculator
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 
@@ -32,7 +31,7 @@ type graph struct {
 // A place is an element's attributes that say where it stands. There may be
 // thousands, and only numbers are in them; so they are written here, and not
 // escaped one by one.
-type place = template.HTMLAttr
+type place string
 
 // A mark is one request, or the end of a wait.
 type mark struct {

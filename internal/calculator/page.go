@@ -1,8 +1,6 @@
 package calculator
 
 import (
-	"bytes"
-	"html/template"
 	"math"
 	"net/url"
 	"regexp"
@@ -21,14 +19,14 @@ type Config struct {
 
 // A Page answers a form's query with a whole document. It never changes.
 type Page struct {
-	template *template.Template
+	document *document
 	cfg      Config
 	presets  []preset
 }
 
 // NewPage reads the template.
 func NewPage(cfg Config) (*Page, error) {
-	parsed, err := template.New("calculator").Parse(cfg.Source)
+	parsed, err := parseDocument(cfg.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -86,23 +84,21 @@ type view struct {
 	Burst   *burst
 	Code    *snippets
 	Limits  *Config
+	Kin     func(id string) *kin // what a relative does with the burst, or nil if nothing is known
+	Show    func(float64) string // writes a number of the server's own
 }
 
-// Kin returns what a relative does with the burst, or nil if nothing is known.
-func (v view) Kin(id string) *kin {
-	if v.Burst == nil {
+func (b *burst) kin(id string) *kin {
+	if b == nil {
 		return nil
 	}
-	for i := range v.Burst.Relatives {
-		if k := &v.Burst.Relatives[i]; k.ID == id {
+	for i := range b.Relatives {
+		if k := &b.Relatives[i]; k.ID == id {
 			return k
 		}
 	}
 	return nil
 }
-
-// Show writes a number of the server's own.
-func (view) Show(x float64) string { return number(x) }
 
 type viewField struct {
 	Name, Label, Unit, Hint string
@@ -114,10 +110,16 @@ type viewField struct {
 // order. Without any of the form's names in it the query is the first preset's.
 // host is where the page was asked for; the snippets name it.
 func (p *Page) Render(query url.Values, host string) (document []byte, ok bool, err error) {
+	v := p.view(query, host)
+	document, err = p.document.execute(v)
+	return document, err == nil && v.Wrong == 0, err
+}
+
+func (p *Page) view(query url.Values, host string) view {
 	if !asks(query) {
 		query = p.presets[0].query
 	}
-	v := view{Presets: make([]preset, len(p.presets)), Limits: &p.cfg}
+	v := view{Presets: make([]preset, len(p.presets)), Limits: &p.cfg, Show: number}
 	var in Input
 	for i, f := range fields {
 		typed := strings.ToValidUTF8(query.Get(f.name), "�")
@@ -146,11 +148,8 @@ func (p *Page) Render(query url.Values, host string) (document []byte, ok bool, 
 		v.Burst = newBurst(in, times)
 		v.Code = newSnippets(answer, p.cfg, host)
 	}
-	var out bytes.Buffer
-	if err := p.template.Execute(&out, v); err != nil {
-		return nil, false, err
-	}
-	return out.Bytes(), v.Wrong == 0, nil
+	v.Kin = v.Burst.kin
+	return v
 }
 
 func asks(query url.Values) bool {
