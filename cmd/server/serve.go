@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,14 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		case <-broken.Done():
 		}
 		return front.serve(public)
+	})
+	group.Go(func() error {
+		select {
+		case <-bridge.Settled():
+			debug.FreeOSMemory() // a few megabytes that only the start needed
+		case <-broken.Done():
+		}
+		return nil
 	})
 	group.Go(func() error {
 		up := func() bool { return bridge.Status().Up > 0 }

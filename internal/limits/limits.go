@@ -60,6 +60,10 @@ type Limits struct {
 	// SimReply is how long an engine may think about one line, from the moment it
 	// has it, and how long it may take to accept the line before that.
 	SimReply time.Duration `env:"KIRI_SIM_REPLY"`
+	// AheadBytes bounds a line that is written while the engine still plays another.
+	// Two of them fit into a pipe, so that writing never waits for an engine that
+	// waits for us to read.
+	AheadBytes int
 	// ReplyBytes bounds one reply line, its newline not counted.
 	ReplyBytes int
 	// BannerLines is how many lines an engine may print before its first JSON line.
@@ -176,6 +180,7 @@ func Default() Limits {
 		Queue:        32,
 		SimEngines:   1,
 		SimReply:     30 * time.Second,
+		AheadBytes:   32 << 10,
 		ReplyBytes:   1 << 20,
 		BannerLines:  100,
 		Grace:        100 * time.Millisecond,

@@ -23,6 +23,9 @@ type engine struct {
 
 	in      *bufio.Reader // of the process's stdout
 	out     []byte        // the line that is being written
+	sent    uint64        // bytes written to it so far
+	broken  error         // why it takes no further line, if it does not
+	room    int           // bytes that a line may have if another is in its input too; 0 if none may
 	stray   []byte        // room for what it may write unasked
 	echoes  bool          // it bears our ids in its replies
 	id      uint64        // of the last move
@@ -54,6 +57,7 @@ func newEngine(ctx context.Context, cfg *Config, log *slog.Logger, p *process) *
 		process: p,
 		born:    time.Now(),
 		in:      bufio.NewReaderSize(p.stdout, readBuffer),
+		room:    min(cfg.Limits.AheadBytes, pipeSize(p.stdin)/2),
 		stray:   make([]byte, cfg.Limits.LogText),
 	}
 	e.unhook = context.AfterFunc(ctx, func() {
@@ -135,21 +139,49 @@ func (e *engine) ping() error {
 	return err
 }
 
-// unbegun reports whether an engine that has ended had read nothing of the line
-// that was written last. It kills what may be left, so that this stays true.
-func (e *engine) unbegun() bool {
-	e.process.kill()
-	return e.process.endsWithin(e.cfg.Limits.ReapTime) && unread(e.process.stdin, len(e.out))
+// give writes a turn's line. Its answer comes after those of the lines before it.
+func (e *engine) give(t *turn) error {
+	t.from = e.sent
+	if e.broken = e.write(e.id+1, t.line.rest, e.cfg.Limits.SimReply); e.broken != nil {
+		return e.broken
+	}
+	e.id++
+	t.id = e.id
+	return nil
 }
 
-// play has the engine answer a move.
-func (e *engine) play(line moveLine) ([]byte, answer, error) {
-	e.id++
-	reply, a, err := e.ask(e.id, line.rest, e.cfg.Limits.SimReply)
+// answer returns what the engine makes of t, whose turn it is.
+func (e *engine) answer(t *turn) (Reply, error) {
+	line, a, err := e.receive(t.id, e.cfg.Limits.SimReply)
 	if err == nil {
 		e.replies++
 	}
-	return reply, a, err
+	return Reply{Line: line, Rejected: a.rejected}, err
+}
+
+// unbegun reports whether an engine that has ended had read nothing of the line that
+// it was given for t. It kills what may be left, so that this stays true.
+func (e *engine) unbegun(t *turn) bool {
+	e.process.kill()
+	return e.process.endsWithin(e.cfg.Limits.ReapTime) && unread(e.process.stdin, e.sent-t.from)
+}
+
+// saysNoMore reports whether an engine that was given up because of err has written
+// no line in place of the answer that it owes, and so was still at that move. It
+// kills the engine, unless the bridge stops.
+func (e *engine) saysNoMore(err error) bool {
+	switch {
+	case errors.Is(err, errStopped):
+		return true
+	case !errors.Is(err, errEnded) && !errors.Is(err, errTimeout):
+		return false
+	}
+	e.process.kill()
+	if !e.process.endsWithin(e.cfg.Limits.ReapTime) {
+		return false
+	}
+	n, _ := takeNow(e.process.stdout, e.stray)
+	return n == 0
 }
 
 // ask writes one line to an engine that is quiet and returns its answer. After an
@@ -158,6 +190,11 @@ func (e *engine) ask(id uint64, rest []byte, limit time.Duration) ([]byte, answe
 	if err := e.write(id, rest, limit); err != nil {
 		return nil, answer{}, err
 	}
+	return e.receive(id, limit)
+}
+
+// receive returns the next line, which must be the answer to that with this id.
+func (e *engine) receive(id uint64, limit time.Duration) ([]byte, answer, error) {
 	e.readFor(limit)
 	line, err := e.read()
 	if err != nil {
@@ -178,11 +215,14 @@ func (e *engine) ask(id uint64, rest []byte, limit time.Duration) ([]byte, answe
 }
 
 // quiet returns an error if the engine has written something that nobody asked
-// for, or has ended. Nothing is written to one that is not quiet: where an engine
+// for, has ended, or takes no more. Nothing is written to one that is not quiet: where an engine
 // does not echo ids, what is left over would pass for the next move's reply.
 func (e *engine) quiet() error {
 	if e.process.hasExited() {
 		return errEnded
+	}
+	if e.broken != nil {
+		return e.broken
 	}
 	stray, _ := e.in.Peek(e.in.Buffered())
 	if len(stray) == 0 {
@@ -206,7 +246,9 @@ func (e *engine) write(id uint64, rest []byte, limit time.Duration) error {
 	if e.ctx.Err() != nil { // the end may have come just before the deadline was set
 		return errStopped
 	}
-	switch _, err := e.process.stdin.Write(e.out); {
+	n, err := e.process.stdin.Write(e.out)
+	e.sent += uint64(n)
+	switch {
 	case err == nil:
 		return nil
 	case e.ctx.Err() != nil:

@@ -141,11 +141,7 @@ func (l *lane) serve(ctx context.Context, e *engine) (*engine, error) {
 		select {
 		case t := <-l.b.turns:
 			l.state.Store(playing)
-			before := e.replies
-			err = l.play(e, t)
-			if e.replies > before && e.replies%l.b.cfg.Limits.EngineMoves == 0 && l.coming == nil {
-				l.prepare(ctx, causeRecycle)
-			}
+			err = l.play(ctx, e, t)
 		case <-e.process.exited:
 			err = errEnded
 		case <-timer.C:
@@ -262,54 +258,149 @@ func (l *lane) end(e *engine, err error) {
 	l.bury(l.cause, e, err)
 }
 
-// play has the engine answer one turn, gives its slot back and tells its caller.
-// It returns what is wrong with the engine, if anything is.
-func (l *lane) play(e *engine, t *turn) error {
-	if t.ctx.Err() != nil { // its caller left while it waited
-		<-l.b.slots
+// play has the engine answer t, and whoever waits behind it as long as somebody
+// does. It returns what is wrong with the engine, if anything is.
+func (l *lane) play(ctx context.Context, e *engine, t *turn) error {
+	for t != nil {
+		if t.id == 0 { // it was not written ahead
+			if l.passesOver(t) {
+				return nil
+			}
+			if err := e.quiet(); err != nil {
+				l.b.giveBack(t)
+				return err
+			}
+		}
+		begun := time.Now()
+		next, reply, err := l.exchange(ctx, e, t)
+		reply.Wait, reply.Think = begun.Sub(t.came), time.Since(begun)
+		l.settle(e, t, reply, err)
+		if err != nil {
+			if next != nil {
+				l.release(e, next, err)
+			}
+			return err
+		}
+		if e.replies%l.b.cfg.Limits.EngineMoves == 0 && l.coming == nil {
+			l.prepare(ctx, causeRecycle)
+		}
+		t = next
+	}
+	return nil
+}
+
+// exchange has the engine answer t, and takes the turn behind it meanwhile.
+func (l *lane) exchange(ctx context.Context, e *engine, t *turn) (next *turn, reply Reply, err error) {
+	if t.id == 0 {
+		if err := e.give(t); err != nil {
+			return nil, Reply{}, err
+		}
+	}
+	next = l.lookAhead(ctx, e, t)
+	reply, err = e.answer(t)
+	return next, reply, err
+}
+
+// lookAhead takes the turn that waits behind t, if one does, and writes its line
+// before t is answered, so that the engine goes on at once and never waits for us.
+// Engines work strictly in order: until t is answered, the other has not begun.
+//
+// A turn that must not share the engine's input is taken and not written. Nor is one
+// that the engine does not take any more; the next look at the engine tells why.
+func (l *lane) lookAhead(ctx context.Context, e *engine, t *turn) *turn {
+	if !e.echoes || !l.shares(e, t) || l.isWanted(ctx) {
 		return nil
 	}
-	if l.b.poison.refuses(t.line.hash) { // it has ended another engine while it waited
+	for {
+		select {
+		case next := <-l.b.turns:
+			if l.passesOver(next) {
+				continue
+			}
+			if l.shares(e, next) {
+				next.ahead = e.give(next) == nil
+			}
+			return next
+		default:
+			return nil
+		}
+	}
+}
+
+// shares reports whether t may be in the engine's input together with another. A
+// long one could fill the pipe, while the engine waits for us to read. One that may
+// have ended an engine is played alone, so that the next end tells whose doing it
+// is. So is one that has come back, which happens to it only once.
+func (l *lane) shares(e *engine, t *turn) bool {
+	return idBytes+len(t.line.rest) <= e.room && !t.returned && !l.b.poison.suspects(t.line.hash)
+}
+
+// isWanted reports whether something else than a move is to be done.
+func (l *lane) isWanted(ctx context.Context) bool {
+	return ctx.Err() != nil || len(l.swap) > 0 || l.coming != nil && len(l.coming.ready) > 0
+}
+
+// passesOver reports whether t needs no engine: its caller has left while it waited,
+// or it has ended another engine meanwhile.
+func (l *lane) passesOver(t *turn) bool {
+	switch {
+	case t.ctx.Err() != nil:
+		<-l.b.slots
+	case l.b.poison.refuses(t.line.hash):
 		<-l.b.slots
 		t.done <- result{Reply{Wait: time.Since(t.came)}, ErrPoisonMove}
-		return nil
+	default:
+		return false
 	}
-	if err := e.quiet(); err != nil {
-		l.b.giveBack(t)
-		return err
-	}
-	begun := time.Now()
-	line, a, err := e.play(t.line)
-	r := result{reply: Reply{Line: line, Rejected: a.rejected, Wait: begun.Sub(t.came), Think: time.Since(begun)}}
+	return true
+}
+
+// settle gives t's slot back and tells its caller what came of it, or lets another
+// engine have it if this one has ended without having begun it.
+func (l *lane) settle(e *engine, t *turn, reply Reply, err error) {
 	switch {
 	case err == nil:
 		l.acquit(e)
 		e.last = t.line.hash
 	case errors.Is(err, errStopped):
-		r.err = ErrEngineDown
-	case errors.Is(err, errEnded) && e.unbegun():
+		err = ErrEngineDown
+	case (errors.Is(err, errEnded) || errors.Is(err, errStray)) && e.unbegun(t):
 		l.b.giveBack(t)
-		return err
+		return
 	case errors.Is(err, errStray): // an earlier move's doing, which end holds to account
-		r.err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
+		err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
 	default:
-		l.acquit(e)
-		l.b.poison.endedEngine(t.line.hash)
-		r.err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
-		if errors.Is(err, errTimeout) {
-			r.err = fmt.Errorf("%w: %w", ErrEngineTimeout, err)
+		if t.ahead && errors.Is(err, errEnded) { // or else the move before has done it, after its reply
+			l.accuse(e)
+		} else {
+			l.acquit(e)
 		}
+		l.b.poison.endedEngine(t.line.hash)
+		kind := ErrEngineFailed
+		if errors.Is(err, errTimeout) {
+			kind = ErrEngineTimeout
+		}
+		err = fmt.Errorf("%w: %w", kind, err)
 	}
 	<-l.b.slots
-	t.done <- r
-	return err
+	t.done <- result{reply, err}
 }
 
-// accuse holds the last move that was answered to account for the end of an engine
-// that had nothing else to do.
+// release lets another engine have the turn behind the one at which e has failed with
+// err, unless e may have begun it.
+func (l *lane) release(e *engine, next *turn, err error) {
+	if next.id == 0 || e.saysNoMore(err) {
+		l.b.giveBack(next)
+		return
+	}
+	l.settle(e, next, Reply{Wait: time.Since(next.came)}, fmt.Errorf("%w: %w", errStray, err))
+}
+
+// accuse holds the last move that was answered to account for the end of the engine.
 func (l *lane) accuse(e *engine) {
 	if e.last != 0 {
 		l.b.poison.endedEngine(e.last)
+		e.last = 0
 	}
 }
 

@@ -53,6 +53,9 @@ func newLine(m Move) (moveLine, error) {
 // pingLine asks an engine whether it lives. Its id is 0 where moves count from 1.
 const pingLine = `"kind":"ping"}` + "\n"
 
+// idBytes is how much longer than its rest a line is at most.
+const idBytes = len(`{"id":18446744073709551615,`)
+
 // appendLine appends the whole line of a move or ping.
 func appendLine(dst []byte, id uint64, rest []byte) []byte {
 	dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)

@@ -33,6 +33,14 @@ func (p *poison) refuses(hash uint64) bool {
 	return time.Now().Before(p.moves[hash].refused)
 }
 
+// suspects reports whether the move may have ended an engine lately.
+func (p *poison) suspects(hash uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	move, known := p.moves[hash]
+	return known && time.Since(move.last) <= p.period
+}
+
 // endedEngine notes that an engine ended while it played the move.
 func (p *poison) endedEngine(hash uint64) {
 	p.mu.Lock()

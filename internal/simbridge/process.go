@@ -59,21 +59,33 @@ func (p *process) endsWithin(limit time.Duration) bool {
 
 // unread reports whether none of the n bytes last written to w has been read. A
 // pipe that cannot tell says no.
-func unread(w writePipe, n int) bool {
+func unread(w writePipe, n uint64) bool {
+	left, err := ofPipe(w, unreadBytes)
+	return err == nil && uint64(left) == n
+}
+
+// pipeSize returns how many bytes w holds while nobody reads, or 0 if it cannot tell.
+func pipeSize(w writePipe) int {
+	size, _ := ofPipe(w, pipeBytes)
+	return size
+}
+
+// ofPipe asks the system for a number about a pipe of ours.
+func ofPipe(w writePipe, number func(fd uintptr) (int, error)) (int, error) {
 	file, ok := w.(syscall.Conn)
 	if !ok {
-		return false
+		return 0, errors.ErrUnsupported
 	}
 	raw, err := file.SyscallConn()
 	if err != nil {
-		return false
+		return 0, err
 	}
-	all := false
-	err = raw.Control(func(fd uintptr) {
-		left, err := unreadBytes(fd)
-		all = err == nil && left == n
-	})
-	return all && err == nil
+	var n int
+	var of error
+	if err := raw.Control(func(fd uintptr) { n, of = number(fd) }); err != nil {
+		return 0, err
+	}
+	return n, of
 }
 
 // errNothing says that a pipe holds nothing at the moment.

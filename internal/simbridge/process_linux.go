@@ -35,3 +35,7 @@ func sacrificeFirst(pid int) {
 
 // unreadBytes returns how much of what was written to a pipe nobody has read.
 func unreadBytes(fd uintptr) (int, error) { return unix.IoctlGetInt(int(fd), unix.TIOCINQ) }
+
+// pipeBytes returns how much a pipe holds while nobody reads. It may be little: the
+// kernel gives less to a user who has very many of them.
+func pipeBytes(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0) }

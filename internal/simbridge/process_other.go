@@ -25,3 +25,5 @@ func readNow(uintptr, []byte) (int, error) { return 0, errNothing }
 func sacrificeFirst(int) {}
 
 func unreadBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }
+
+func pipeBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }

@@ -20,3 +20,5 @@ func waitUnreaped(int) bool { return false }
 func sacrificeFirst(int) {}
 
 func unreadBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }
+
+func pipeBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }

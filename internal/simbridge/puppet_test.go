@@ -150,10 +150,30 @@ func puppet(start string) {
 			}
 			time.Sleep(d)
 			reply(move.Input)
+		case "peek", "swallow-and-crash": // is the next line there already?
+			there := make(chan struct{})
+			go func() {
+				defer close(there)
+				in.Peek(1)
+			}()
+			d, _ := time.ParseDuration(rest)
+			select {
+			case <-there:
+				reply("another waits")
+			case <-time.After(d):
+				reply("alone")
+			}
+			if order != "peek" {
+				os.Exit(7)
+			}
+			<-there
 		case "hang":
 			select {}
 		case "crash":
 			fmt.Fprintln(os.Stderr, "assertion failed: fog")
+			os.Exit(7)
+		case "crash-late":
+			time.Sleep(300 * time.Millisecond)
 			os.Exit(7)
 		case "crash-in-reply":
 			say("{\"id\":%d,\"ok\":true,\"text\":\"half a", move.ID)

@@ -88,6 +88,12 @@ type turn struct {
 	line moveLine
 	came time.Time
 	done chan result // 1-buffered, so that a lane never waits for a caller
+
+	// Of the lane that has it.
+	id       uint64 // under which its engine has the line; 0 while it has not
+	from     uint64 // where the line begins in what its engine was sent
+	ahead    bool   // the line was written while another move was being played
+	returned bool   // another lane had it, and its engine ended before it was begun
 }
 
 type result struct {
@@ -201,6 +207,7 @@ func (b *Bridge) handOver(t *turn) error {
 // giveBack lets another engine have a turn that its lane has not begun. The lane
 // does not wait for it.
 func (b *Bridge) giveBack(t *turn) {
+	t.id, t.ahead, t.returned = 0, false, true
 	b.returned.Go(func() { // ends as handOver does, at the latest when Run ends
 		if err := b.handOver(t); err != nil {
 			<-b.slots
