@@ -1,0 +1,157 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"kiribashiri/bench/measure"
+)
+
+// Move is the face "our own cost a move".
+var Move = measure.Face{Name: "move", Title: "Our own cost a move", Run: runMove}
+
+const (
+	ours     = "kiribashiri"
+	node     = "node"
+	nodeLine = "node, line handed on"
+	bareName = "bare pipe"
+)
+
+// crowds are how many clients there are.
+var crowds = []int{1, 8, 32}
+
+func runMove(ctx context.Context, b *measure.Bench, s *measure.Section) error {
+	server, engine, err := prepare(ctx, b)
+	if err != nil {
+		return err
+	}
+	lasts, warmups := 500*time.Millisecond, 3
+	if b.Smoke {
+		lasts, warmups = 20*time.Millisecond, 1
+	}
+	rounds := b.RoundsOr(15)
+	s.Say("The engine answers at once and runs on the other core together with the clients, so that what is booked to the server's "+
+		"process is the server's alone: all checks, headers, metrics, and one log line to a file. Node is `peers/server.mjs`; "+
+		"“line handed on” is the same without writing the engine's reply anew. A client sends its next move when it has the answer. "+
+		"Medians of %d rounds (quartiles). The clients' part of their core says whether they were what limited the rate.", rounds)
+	for _, size := range sizes {
+		reply, err := replyFile(b.Dir, size.bytes)
+		if err != nil {
+			return err
+		}
+		sim := []string{engine, "-core", strconv.Itoa(otherCore), reply}
+		body := moveBody(size.bytes)
+		first, err := startServer(ctx, b, serverCore, server, sim)
+		if err != nil {
+			return err
+		}
+		defer first.stop()
+		second, err := startNode(ctx, b, sim, "object")
+		if err != nil {
+			return err
+		}
+		defer second.stop()
+		third, err := startNode(ctx, b, sim, "line")
+		if err != nil {
+			return err
+		}
+		defer third.stop()
+
+		var rows [][]string
+		for _, clients := range crowds {
+			b.Log("move: %s, %d clients, %d rounds", size.name, clients, rounds)
+			l := load{core: otherCore, clients: clients, request: turnRequest(body), status: 200, lasts: lasts}
+			contestants := []measure.Contestant{first.contest(ours, &l), second.contest(node, &l), third.contest(nodeLine, &l)}
+			names := []string{ours, node, nodeLine}
+			if clients == 1 {
+				lockstep := &bare{core: serverCore, engine: sim, line: engineLine(body), lasts: lasts}
+				contestants = append(contestants, measure.Contestant{Name: bareName, Run: lockstep.run})
+				names = append(names, bareName)
+			}
+			for range warmups {
+				if _, err := measure.Interleave(ctx, 1, contestants); err != nil {
+					return err
+				}
+			}
+			got, err := measure.Interleave(ctx, rounds, contestants)
+			if err != nil {
+				return fmt.Errorf("%s, %d clients: %w", size.name, clients, err)
+			}
+			if b.Profiles != "" {
+				path := filepath.Join(b.Profiles, fmt.Sprintf("move-%d-%d.pprof", size.bytes, clients))
+				if err := first.profile(ctx, path, l); err != nil {
+					return err
+				}
+			}
+			for _, who := range names {
+				rows = append(rows, []string{
+					who, strconv.Itoa(clients),
+					got.Of(who, "cpu").Format("%.1f"),
+					got.Ratio(who, node, "cpu").Format("%.2f"),
+					got.Of(who, "rate").Brief("%.0f"),
+					got.Ratio(who, node, "rate").Format("%.2f"),
+					got.Of(who, "p50").Format("%.0f"),
+					got.Of(who, "p99").Brief("%.0f"),
+					got.Of(who, "clients").Times(100).Brief("%.0f %%"),
+				})
+			}
+			s.Promise(measure.AtMost(fmt.Sprintf("%s, clients: %d: CPU a move at most 0.8 of Node's", size.name, clients), "%.2f", got.Ratio(ours, node, "cpu"), 0.8, ""))
+			if clients == 1 {
+				s.Promise(
+					measure.AtMost(size.name+", clients: 1: median latency below Node's", "%.2f", got.Ratio(ours, node, "p50"), 1, ""),
+					measure.AtMost(size.name+", clients: 1: median latency at most 100 µs above the bare pipe's round trip", "%.0f µs", got.Difference(ours, bareName, "p50"), 100, ""),
+				)
+			}
+		}
+		s.Say("Moves of %s:", size.name)
+		s.Table([]string{"", "clients", "CPU µs a move", "by Node's", "moves/s", "by Node's", "p50 µs", "p99 µs", "clients' core"}, rows)
+	}
+	return nil
+}
+
+// contest returns the child under a load as a contestant.
+func (c *child) contest(name string, l *load) measure.Contestant {
+	return measure.Contestant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) { return c.bear(ctx, l) }}
+}
+
+// bear puts a load on the child and returns its sample.
+func (c *child) bear(ctx context.Context, l *load) (measure.Sample, error) {
+	c.forget()
+	own := *l
+	own.addr, own.clock = c.addr, c.cpu
+	t, err := own.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.sample(), nil
+}
+
+// profile writes a profile of the child's processor time under a load.
+func (c *child) profile(ctx context.Context, path string, l load) error {
+	const seconds = 5
+	l.lasts = (seconds + 1) * time.Second
+	loaded := make(chan error, 1)
+	go func() { // ends with the load
+		_, err := c.bear(ctx, &l)
+		loaded <- err
+	}()
+	response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.admin, seconds))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, raw, 0o644); err != nil {
+		return err
+	}
+	return <-loaded
+}
