@@ -168,7 +168,8 @@ func (l *Limiter) Run(ctx context.Context) error {
 			away = false
 		})
 		if err != nil && !away {
-			l.cfg.Log.Warn("the shared store is away, each server limits by itself", "store", l.cfg.Store.String(), "err", err)
+			text := err.Error() // of a stranger, if that is no store
+			l.cfg.Log.Warn("the shared store is away, each server limits by itself", "store", l.cfg.Store.String(), "err", text[:min(len(text), l.cfg.Limits.LogText)])
 			away = true
 		}
 		select {
@@ -188,6 +189,13 @@ func (l *Limiter) connected(ctx context.Context, reached func()) error {
 	}
 	if err != nil {
 		return err
+	}
+	// Every server of a cluster is called once, so that no move waits for a connection.
+	// One that does not answer is not missed yet.
+	for _, node := range client.Nodes() {
+		ping, cancel := context.WithTimeout(ctx, l.cfg.Limits.StoreDial)
+		node.Do(ping, node.B().Ping().Build())
+		cancel()
 	}
 	// A store that is full or a replica answers, but cannot keep a bucket.
 	if _, err := l.take(client, l.bucket.key("trial"), trial, l.cfg.Limits.StoreDial); err != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -614,6 +615,28 @@ func moved(t *testing.T, slot string) int {
 		t.Fatal(err)
 	}
 	return (min(n/5001, 2) + 1) % 3
+}
+
+// The store's user of docs/SCALING.md may do what is needed, and hardly more.
+func TestUserOfTheManual(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"SCALING.md", "SCALING.ja.md"} {
+		manual, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := regexp.MustCompile(`(?m)^user kiribashiri on .*$`).FindString(string(manual))
+		r := startRedis(t, append([]string{"--" + strings.Fields(line)[0]}, strings.Fields(line)[1:]...)...)
+		s := joined(t, 1, "redis://kiribashiri:PASSWORD@127.0.0.1:"+r.port, patient(0.01, 2))[0]
+		allows(t, s, alice, 2)
+		s.saw(t, map[outcome]int{allowed: 2})
+		client := s.store.Load().client
+		for _, words := range [][]string{{"GET", "another"}, {"KEYS", "*"}, {"FLUSHALL"}, {"CONFIG", "GET", "*"}} {
+			if err := client.Do(t.Context(), client.B().Arbitrary(words...).Build()).Error(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+				t.Errorf("%v: %v", words, err)
+			}
+		}
+	}
 }
 
 // The names are other people's dashboards: they change only on purpose.

@@ -97,9 +97,11 @@ func (s Store) dial(limit time.Duration) (valkey.Client, error) {
 		Password:            s.pass,
 		SelectDB:            s.database,
 		ClientName:          "kiribashiri",
+		ClientSetInfo:       []string{}, // older stores do not know it
 		Dialer:              net.Dialer{Timeout: limit},
 		ConnWriteTimeout:    limit,
 		DisableCache:        true,
+		PipelineMultiplex:   -1,   // one connection, so that no move opens another one
 		DisableRetry:        true, // a move cannot wait for a second try
 		ReadBufferEachConn:  bufferBytes,
 		WriteBufferEachConn: bufferBytes,
