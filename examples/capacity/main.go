@@ -28,7 +28,7 @@ type model struct {
 
 // defaults are those of docs/SCALING.md. own is measured there.
 var defaults = model{
-	pause: 20 * time.Second, engine: 15 * time.Millisecond, own: 500 * time.Microsecond,
+	pause: 20 * time.Second, engine: 15 * time.Millisecond, own: 1200 * time.Microsecond,
 	cores: 2, queue: 32, wait: 250 * time.Millisecond,
 }
 
