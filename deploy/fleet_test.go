@@ -1,4 +1,6 @@
-//go:build linux
+//go:build linux && !race
+
+// The servers and Caddys are other processes, in which the race detector sees nothing.
 
 package deploy
 
