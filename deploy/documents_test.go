@@ -6,6 +6,7 @@
 package deploy_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,12 +49,16 @@ func codeBlocks(t *testing.T, document, language string) []string {
 var documents = []string{"../docs/WATCHING.md", "../docs/WATCHING.ja.md"}
 
 // linking are those whose links are tried.
-var linking = append([]string{"../README.md", "../README.ja.md", "../docs/SCALING.md", "../docs/SCALING.ja.md"}, documents...)
+var linking = append([]string{
+	"../README.md", "../README.ja.md", "../SECURITY.md", "../SECURITY.ja.md", "../docs/OPERATING.md", "../docs/OPERATING.ja.md",
+	"../docs/ENGINE.md", "../docs/ENGINE.ja.md", "../docs/SCALING.md", "../docs/SCALING.ja.md",
+}, documents...)
 
 // What an operator may see is explained: every metric, every error code, every line
 // of the log.
 func TestEverythingSeenIsExplained(t *testing.T) {
 	metrics := regexp.MustCompile(`(?m)^kiri_\w+`).FindAllString(readFile(t, "../internal/api/testdata/metrics.txt")+"\n"+readFile(t, "../internal/sharedlimit/testdata/metrics.txt"), -1)
+	metrics = append(metrics, matches(t, `Name: "(kiri_\w+)"`, "../cmd/server/front.go")...)
 	codes := matches(t, `(?m)^\t\{.*, "([a-z_]+)", "`, "../internal/api/errors.go")
 	var messages []string
 	for _, folder := range []string{"../cmd/server", "../internal/api", "../internal/simbridge", "../internal/sharedlimit"} {
@@ -112,6 +117,42 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: %s has no heading for #%s", document, target, anchor)
 			}
 		}
+	}
+}
+
+// Whatever SECURITY.md says that a test holds, there is such a test; and both
+// languages promise the same.
+func TestSecurityNamesTests(t *testing.T) {
+	known := make(map[string]bool)
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			for _, name := range matches(t, `(?m)^func ((?:Test|Fuzz|Benchmark|test)[A-Z]\w*)\(`, path) {
+				known[name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(document string) []string {
+		names := matches(t, "`((?:Test|Fuzz|Benchmark|test)[A-Z]\\w*)`", document)
+		for _, name := range names {
+			if !known[name] {
+				t.Errorf("%s names %s, and there is no such test", document, name)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	english, japanese := named("../SECURITY.md"), named("../SECURITY.ja.md")
+	if len(english) < 40 || !slices.Equal(english, japanese) {
+		t.Errorf("%d tests are named in English, %d in Japanese, or they differ:\n%q\n%q", len(english), len(japanese), english, japanese)
 	}
 }
 

@@ -39,6 +39,35 @@ func TestUnitsAreValid(t *testing.T) {
 	}
 }
 
+// The lines that the manual adds for a key are ones that systemd understands.
+func TestUnitTakesAStateKey(t *testing.T) {
+	var recipe string
+	for line := range strings.Lines(read(t, "../docs/OPERATING.md")) {
+		if strings.HasPrefix(line, "printf '[Service]\\nLoadCredential=") {
+			recipe, _, _ = strings.Cut(line, " >")
+		}
+	}
+	added, err := exec.Command("sh", "-c", recipe).Output()
+	if err != nil || !strings.Contains(string(added), "\nEnvironment=KIRI_STATE_KEY_FILE=%d/state-key\n") {
+		t.Fatalf("%q makes %q, %v", recipe, added, err)
+	}
+	for _, row := range []struct {
+		added string
+		valid bool
+	}{{string(added), true}, {strings.Replace(string(added), "LoadC", "LaodC", 1), false}} {
+		folder := installed(t)
+		if err := os.Mkdir(filepath.Join(folder, "kiribashiri.service.d"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, "kiribashiri.service.d", "state-key.conf"), row.added)
+		cmd := exec.Command(found(t, "systemd-analyze"), append([]string{"verify", "--recursive-errors=yes"}, units...)...)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); (err == nil && len(out) == 0) != row.valid {
+			t.Errorf("%q: %v: %s", row.added, err, out)
+		}
+	}
+}
+
 func TestServiceIsExposedLittle(t *testing.T) {
 	cmd := exec.Command(found(t, "systemd-analyze"), "security", "--offline=true", "--no-pager", "--threshold=10", "./kiribashiri.service") // 1.0
 	cmd.Dir = installed(t)

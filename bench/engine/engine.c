@@ -1,11 +1,12 @@
 // An engine that costs next to nothing, or exactly what it is told to: it answers
 // every line with its id and the same text.
 //
-//   engine [-core N] [-sleep MICROSECONDS | -busy MICROSECONDS] REPLY
+//   engine [-core N] [-sleep US | -busy US | -work US] REPLY
 //
-// REPLY is a file with what comes after {"id":17, in a reply. Busy is measured by the
-// clock on the wall, so that a machine that takes the processor away does not make
-// the engine slower.
+// REPLY is a file with what comes after {"id":17, in a reply. Times are microseconds.
+// Busy ends by the clock on the wall, so that who takes the processor away does not
+// make the engine slower; work ends when so much processor time is used, as real work
+// does.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -23,9 +24,9 @@ static void die(const char *what) {
 	exit(1);
 }
 
-static long long now(void) {
+static long long now(clockid_t clock) {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
@@ -37,13 +38,18 @@ static void pin(int core) {
 		die("sched_setaffinity");
 }
 
-static void think(long sleep_us, long busy_us) {
+static void spin(clockid_t clock, long us) {
+	for (long long end = now(clock) + us * 1000LL; us > 0 && now(clock) < end;)
+		;
+}
+
+static void think(long sleep_us, long busy_us, long work_us) {
 	if (sleep_us > 0) {
 		struct timespec t = {sleep_us / 1000000, sleep_us % 1000000 * 1000};
 		nanosleep(&t, NULL);
 	}
-	for (long long end = now() + busy_us * 1000LL; busy_us > 0 && now() < end;)
-		;
+	spin(CLOCK_MONOTONIC, busy_us);
+	spin(CLOCK_PROCESS_CPUTIME_ID, work_us);
 }
 
 static void put(const char *bytes, size_t n) {
@@ -57,7 +63,7 @@ static void put(const char *bytes, size_t n) {
 }
 
 int main(int argc, char **argv) {
-	long sleep_us = 0, busy_us = 0;
+	long sleep_us = 0, busy_us = 0, work_us = 0;
 	int at = 1;
 	for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
 		if (strcmp(argv[at], "-core") == 0)
@@ -66,6 +72,8 @@ int main(int argc, char **argv) {
 			sleep_us = atol(argv[at + 1]);
 		else if (strcmp(argv[at], "-busy") == 0)
 			busy_us = atol(argv[at + 1]);
+		else if (strcmp(argv[at], "-work") == 0)
+			work_us = atol(argv[at + 1]);
 	}
 	FILE *f = at < argc ? fopen(argv[at], "r") : NULL;
 	if (f == NULL)
@@ -83,7 +91,7 @@ int main(int argc, char **argv) {
 		char *line = in, *end;
 		while ((end = memchr(line, '\n', in + have - line)) != NULL) {
 			unsigned long long id = strtoull(line + strlen("{\"id\":"), NULL, 10);
-			think(sleep_us, busy_us);
+			think(sleep_us, busy_us, work_us);
 			int head = sprintf(out, "{\"id\":%llu,", id);
 			memcpy(out + head, reply, length);
 			put(out, head + length);

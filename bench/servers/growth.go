@@ -34,7 +34,7 @@ func runGrowth(ctx context.Context, b *measure.Bench, s *measure.Section) error 
 	sim := []string{engine, "-core", strconv.Itoa(otherCore), reply}
 	starts := map[string]func() (*child, error){
 		ours: func() (*child, error) { return startServer(ctx, b, serverCore, server, sim, "KIRI_QUEUE="+room) },
-		node: func() (*child, error) { return startNode(ctx, b, sim, "object", "PEER_QUEUE="+room) },
+		node: func() (*child, error) { return startNode(ctx, b, serverCore, sim, "object", "PEER_QUEUE="+room) },
 	}
 	name := func(who string, clients int) string { return fmt.Sprintf("%s, %d", who, clients) }
 	var contestants []measure.Contestant

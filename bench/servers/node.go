@@ -11,12 +11,12 @@ import (
 
 // startNode starts the peer with an engine. reply is "line" or "object": whether it
 // hands on the engine's line or writes it anew.
-func startNode(ctx context.Context, b *measure.Bench, engine []string, reply string, more ...string) (*child, error) {
+func startNode(ctx context.Context, b *measure.Bench, core int, engine []string, reply string, more ...string) (*child, error) {
 	program, env, err := nodeEnv(engine, reply, more...)
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, b.Dir, serverCore, env, program, nodeScript)
+	return start(ctx, b.Dir, core, env, program, nodeScript)
 }
 
 const nodeScript = "peers/server.mjs"

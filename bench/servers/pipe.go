@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -17,15 +16,16 @@ var Pipe = measure.Face{Name: "pipe", Title: "The engine never waits for us", Ru
 // thoughts are the engines of this face: how they pass their time, and which share
 // of its rate an engine must keep.
 var thoughts = []struct {
-	how   string
-	think time.Duration
-	keeps float64
-	lasts time.Duration // a run, so long that one move more or less does not count
+	how    string
+	shared string // the same where the engine has no core for itself
+	think  time.Duration
+	keeps  float64
+	lasts  time.Duration // a run
 }{
-	{"sleep", time.Millisecond, 0.98, time.Second},
-	{"busy", time.Millisecond, 0.98, time.Second},
-	{"sleep", 15 * time.Millisecond, 0.99, 2500 * time.Millisecond},
-	{"busy", 15 * time.Millisecond, 0.99, 2500 * time.Millisecond},
+	{"sleep", "sleep", time.Millisecond, 0.98, 700 * time.Millisecond},
+	{"busy", "work", time.Millisecond, 0.98, 700 * time.Millisecond},
+	{"sleep", "sleep", 15 * time.Millisecond, 0.99, 1500 * time.Millisecond},
+	{"busy", "work", 15 * time.Millisecond, 0.99, 1500 * time.Millisecond},
 }
 
 // pipeBytes is how large the moves of this face are.
@@ -43,7 +43,7 @@ func runPipe(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 	if err != nil {
 		return err
 	}
-	rounds := b.RoundsOr(15)
+	rounds := b.RoundsOr(11)
 	var kept, gained [][]string
 	for _, t := range thoughts {
 		think := fmt.Sprintf("%s %v", t.how, t.think)
@@ -52,8 +52,8 @@ func runPipe(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 		if b.Smoke {
 			lasts = 20 * time.Millisecond
 		}
-		free := []string{engine, "-" + t.how, strconv.FormatInt(t.think.Microseconds(), 10), reply}
-		sim := slices.Insert(slices.Clone(free), 1, "-core", strconv.Itoa(otherCore))
+		us := strconv.FormatInt(t.think.Microseconds(), 10)
+		sim := []string{engine, "-core", strconv.Itoa(otherCore), "-" + t.how, us, reply}
 
 		got, err := keep(ctx, b, rounds, server, sim, lasts)
 		if err != nil {
@@ -67,20 +67,24 @@ func runPipe(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 			s.Promise(measure.AtLeast(fmt.Sprintf("%s, %s: keeps %.0f %% of the bare pipe's rate", think, who, 100*t.keeps), "%.1f %%", share, 100*t.keeps, ""))
 		}
 
-		if got, err = double(ctx, b, rounds, server, free, lasts); err != nil {
+		if got, err = double(ctx, b, rounds, server, []string{engine, "-" + t.shared, us, reply}, lasts); err != nil {
 			return fmt.Errorf("%s, two engines: %w", think, err)
 		}
 		gain := got.Ratio("2 engines", "1 engines", "rate")
 		gained = append(gained, []string{think, got.Of("1 engines", "rate").Brief("%.1f"), got.Of("2 engines", "rate").Brief("%.1f"), gain.Format("%.2f")})
-		s.Promise(measure.AtLeast(think+": two engines play at least 1.9 × as many moves as one", "%.2f", gain, 1.9, ""))
+		// Two engines that work, a server and its clients need more than two cores, and
+		// the more the faster the engines are.
+		if t.how == "sleep" || t.think >= 10*time.Millisecond || runtime.NumCPU() > 2 {
+			s.Promise(measure.AtLeast(think+": two engines play at least 1.9 × as many moves as one", "%.2f", gain, 1.9, ""))
+		}
 	}
 
 	s.Say("An engine that thinks for as long as it says, asleep or busy, has one core for itself; the server and its clients have the other. "+
 		"The bare pipe is the same engine with its next lines always in the pipe. Each client sends its next move when it has the answer, so "+
 		"all of them but one wait. Moves of %d bytes; medians of %d rounds (quartiles).", pipeBytes, rounds)
 	s.Table([]string{"engine", "", "moves/s", "of the bare pipe", "CPU µs a move"}, kept)
-	s.Say("Two engines beside one, 32 clients, everything on any of the %d cores. Two busy engines on two cores leave none for the server and its "+
-		"clients, who then take their share from the engines.", runtime.NumCPU())
+	s.Say("Two engines beside one, 32 clients, everything on any of the %d cores. Busy engines use so much processor time here, as real work does: "+
+		"on two cores the server and its clients take their part from two of them, so with 1 ms a move 1.9 times cannot be.", runtime.NumCPU())
 	s.Table([]string{"engine", "one, moves/s", "two, moves/s", "gain"}, gained)
 	return nil
 }

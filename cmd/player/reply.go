@@ -20,7 +20,7 @@ type reply struct {
 	End     bool
 
 	faults []string // what is not as the contract has it
-	digest digest   // of all but the id
+	digest digest   // of all but the id, and a state that may be sealed
 	quota  quota    // what the server grants this client; zero if it did not say
 	line   []byte   // as it came
 }
@@ -101,6 +101,9 @@ func readReply(line []byte) (reply, error) {
 		}
 	}
 	delete(fields, "id") // counts the engine's lines, and belongs to no move
+	if r.State.Kind() == '"' {
+		delete(fields, "state") // a server may have sealed it, each time in another way
+	}
 	same, err := json.Marshal(fields, json.Deterministic(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errNoReply, err)

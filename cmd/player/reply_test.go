@@ -53,6 +53,9 @@ func TestTheSameReply(t *testing.T) {
 			t.Errorf("%s is the same reply", line)
 		}
 	}
+	if read(`{"text":"a","state":"k1.AAAA"}`).digest != read(`{"text":"a","state":"k1.BBBB"}`).digest {
+		t.Error("sealing a state once more makes another reply")
+	}
 }
 
 func FuzzReply(f *testing.F) {

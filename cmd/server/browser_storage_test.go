@@ -18,6 +18,7 @@ var storageRows = []browserRow{
 	{"a browser that refuses storage", testNoStorage},
 	{"a save of another version", testForeignSave},
 	{"a save that the engine cannot read", testForeignState},
+	{"a save that was sealed with another key", testForeignSeal},
 }
 
 const (
@@ -217,4 +218,41 @@ func testForeignState(t *testing.T, p *player) {
 	}
 	eventually(t, "a new game has begun", func() bool { return js[bool](p, `saved().state.story !== "another"`) })
 	p.told("")
+}
+
+// A server that has lost its key refuses the state; with the key again it goes on
+// from the very same save.
+func testForeignSeal(t *testing.T, p *player) {
+	s := start(t, "KIRI_PER_IP_PER_SEC=1000", "KIRI_PER_IP_BURST=1000", "KIRI_STATE_KEY_FILE="+writeKeys(t, 1))
+	p.begins(s)
+	p.chooses("港へ")
+	if got := js[string](p, `saved().state`); !strings.HasPrefix(got, "k1.") {
+		t.Fatalf("the state is %q", got)
+	}
+	restart := func(keys string) {
+		s.dies()
+		s.cmd.Env = append(s.cmd.Env, "KIRI_STATE_KEY_FILE="+keys)
+		s.restarts()
+		s.well()
+	}
+	restart(writeKeys(t, 2))
+	p.types("番屋へ行く")
+	before := p.shown()
+	for range 2 { // it is not for trying again, but may be tried
+		p.enters()
+		p.told("この記録は今の版では読めません。")
+		if got := p.shown(); got != before || !js[bool](p, `at("#notice-kept").checkVisibility()`) {
+			t.Errorf("after the refusal: %+v\nwant %+v, and that it says so", got, before)
+		}
+		if got := p.exports(`at("#notice [data-export]")`); len(got.Turns) != 2 {
+			t.Errorf("%d turns are exported, want 2", len(got.Turns))
+		}
+		p.runs(`at("#box").focus()`)
+	}
+	restart(writeKeys(t, 3, 1))
+	p.visits(s)
+	p.says("番屋へ行く")
+	if got := p.shown().Place; got != "番屋" {
+		t.Errorf("with its key again the game is at %q", got)
+	}
 }

@@ -66,6 +66,7 @@ var playRows = []browserRow{
 	{"a reload keeps story, place and draft", testReload},
 	{"a killed tab loses nothing", testKilledTab},
 	{"markup is text", testMarkup},
+	{"whatever an engine or a player says is text", testHostileText},
 	{"the first load is small, the next one next to nothing", testLoads},
 }
 

@@ -26,7 +26,7 @@ func check(ctx context.Context, cfg config, engine []string, stdout, stderr io.W
 	}
 	fmt.Fprintf(stdout, "checking: %s\n\n", strings.Join(engine, " "))
 	report, err := conform.Check(ctx, conform.Config{
-		Command: engine, Env: cfg.engineEnv, Kinds: cfg.Kinds, Limits: cfg.Limits, Notes: stderr,
+		Command: engine, Env: cfg.engineEnv, Kinds: cfg.Kinds, Limits: cfg.Limits, Sealed: cfg.StateKeys.box != nil, Notes: stderr,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoProgram, err)

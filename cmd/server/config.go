@@ -3,12 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"os/exec"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +23,7 @@ import (
 	"github.com/google/shlex"
 
 	"kiribashiri/internal/limits"
+	"kiribashiri/internal/seal"
 	"kiribashiri/internal/sharedlimit"
 )
 
@@ -45,6 +50,8 @@ type config struct {
 	// Buckets is the store of the clients' buckets that several servers share; without
 	// one each server has its own.
 	Buckets sharedlimit.Store `env:"KIRI_BUCKETS"`
+	// StateKeys seal the states that players carry; none: they go in the open.
+	StateKeys keyFile `env:"KIRI_STATE_KEY_FILE"`
 	// LogFormat is text, json, or auto: text on a terminal and JSON elsewhere.
 	LogFormat logFormat `env:"KIRI_LOG_FORMAT"`
 	// LogLevel is debug, info, warn or error.
@@ -258,6 +265,46 @@ func (o *origins) UnmarshalText(text []byte) error {
 		*o = append(*o, entry)
 	}
 	return nil
+}
+
+// A keyFile is what a file of keys holds. Its errors never show a key.
+type keyFile struct {
+	box    *seal.Box
+	shared bool // every user of this machine can read it
+}
+
+// maxKeyFile bounds a key file, in bytes.
+const maxKeyFile = 4 << 10
+
+func (k *keyFile) UnmarshalText(name []byte) error {
+	file, err := os.Open(string(name))
+	if err != nil {
+		return reason(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return reason(err)
+	}
+	// Elsewhere the bits say nothing.
+	k.shared = runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0
+	keys, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
+	switch {
+	case err != nil:
+		return reason(err)
+	case len(keys) > maxKeyFile:
+		return errors.New("too large for a file of keys")
+	}
+	k.box, err = seal.New(keys)
+	return err
+}
+
+// reason is err without the file's name, for where that is said already.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // prefixes are networks or single addresses with commas between them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -78,14 +79,15 @@ func TestConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, pair := range map[string][2]any{
-			"KIRI_ADDR":       {cfg.Addr, "127.0.0.1:8787"},
-			"KIRI_ADMIN_ADDR": {cfg.AdminAddr, "127.0.0.1:9464"},
-			"KIRI_SIM":        {len(cfg.Sim), 0},
-			"KIRI_KINDS":      {strings.Join(cfg.Kinds, " "), "look move say"},
-			"KIRI_PROXIES":    {fmt.Sprint(cfg.Proxies), "[127.0.0.0/8 ::1/128]"},
-			"KIRI_ORIGINS":    {len(cfg.Origins), 0},
-			"KIRI_LOG_FORMAT": {string(cfg.LogFormat), "auto"},
-			"KIRI_LOG_LEVEL":  {cfg.LogLevel, slog.LevelInfo},
+			"KIRI_ADDR":           {cfg.Addr, "127.0.0.1:8787"},
+			"KIRI_ADMIN_ADDR":     {cfg.AdminAddr, "127.0.0.1:9464"},
+			"KIRI_SIM":            {len(cfg.Sim), 0},
+			"KIRI_KINDS":          {strings.Join(cfg.Kinds, " "), "look move say"},
+			"KIRI_PROXIES":        {fmt.Sprint(cfg.Proxies), "[127.0.0.0/8 ::1/128]"},
+			"KIRI_ORIGINS":        {len(cfg.Origins), 0},
+			"KIRI_STATE_KEY_FILE": {cfg.StateKeys, keyFile{}},
+			"KIRI_LOG_FORMAT":     {string(cfg.LogFormat), "auto"},
+			"KIRI_LOG_LEVEL":      {cfg.LogLevel, slog.LevelInfo},
 		} {
 			if pair[0] != pair[1] {
 				t.Errorf("%s is %v, want %v", name, pair[0], pair[1])
@@ -96,11 +98,12 @@ func TestConfig(t *testing.T) {
 		}
 	})
 	t.Run("everything set", func(t *testing.T) {
+		keys := writeKeys(t, 1, 2)
 		cfg, err := readConfig([]string{
 			"KIRI_ADDR=:80", "KIRI_ADMIN_ADDR=[::1]:81", `KIRI_SIM=sh -c 'exec cat "$0"' "a b"`, "KIRI_SIM_ENGINES=3",
 			"KIRI_KINDS=look, dance", "KIRI_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "KIRI_ORIGINS=https://A.example:443,https://b.example:8443",
 			"KIRI_LOG_FORMAT=json", "KIRI_LOG_LEVEL=debug", "KIRI_PER_IP_PER_SEC=0.4", "KIRI_PER_IP_BURST=1.5", "KIRI_QUEUE=1",
-			"KIRI_SIM_REPLY=1500ms", "KIRI_BODY_BYTES=1000", "KIRI_INPUT_CHARS=10", "KIRI_CLIENTS=5",
+			"KIRI_STATE_KEY_FILE=" + keys, "KIRI_SIM_REPLY=1500ms", "KIRI_BODY_BYTES=1000", "KIRI_INPUT_CHARS=10", "KIRI_CLIENTS=5",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -112,17 +115,20 @@ func TestConfig(t *testing.T) {
 			":80[::1]:81[look dance][10.0.0.0/8 192.0.2.7/32 2001:db8::/32][https://a.example https://b.example:8443]jsonDEBUG"; strings.ReplaceAll(got, " [", "[") != want {
 			t.Errorf("read %s", got)
 		}
+		if cfg.StateKeys.box == nil || cfg.StateKeys.shared {
+			t.Errorf("keys %+v", cfg.StateKeys)
+		}
 		l := cfg.Limits
 		if got, want := fmt.Sprint(l.SimEngines, l.PerIPPerSec, l.PerIPBurst, l.Queue, l.SimReply, l.BodyBytes, l.InputChars, l.Clients), "3 0.4 1.5 1 1.5s 1000 10 5"; got != want {
 			t.Errorf("limits %s, want %s", got, want)
 		}
 	})
 	t.Run("set to nothing", func(t *testing.T) {
-		cfg, err := readConfig([]string{"KIRI_ADMIN_ADDR=", "KIRI_PROXIES=", "KIRI_QUEUE=", "KIRI_SIM=", "KIRI_KINDS="})
+		cfg, err := readConfig([]string{"KIRI_ADMIN_ADDR=", "KIRI_PROXIES=", "KIRI_QUEUE=", "KIRI_SIM=", "KIRI_KINDS=", "KIRI_STATE_KEY_FILE="})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cfg.AdminAddr != "" || len(cfg.Proxies) != 0 || cfg.Limits.Queue != 32 || len(cfg.Sim) != 0 || len(cfg.Kinds) != 3 {
+		if cfg.AdminAddr != "" || len(cfg.Proxies) != 0 || cfg.Limits.Queue != 32 || len(cfg.Sim) != 0 || len(cfg.Kinds) != 3 || cfg.StateKeys.box != nil {
 			t.Errorf("%+v", cfg)
 		}
 	})
@@ -130,7 +136,9 @@ func TestConfig(t *testing.T) {
 		wrong := []string{
 			"KIRI_ADDR=8787", "KIRI_ADMIN_ADDR=localhost", "KIRI_SIM=/nowhere/engine serve", "KIRI_SIM_ENGINES=0", "KIRI_KINDS=look,new",
 			"KIRI_PROXIES=10.0.0.0/33", "KIRI_LOG_FORMAT=xml", "KIRI_LOG_LEVEL=loud", "KIRI_PER_IP_PER_SEC=0", "KIRI_PER_IP_BURST=NaN",
-			"KIRI_QUEUE=many", "KIRI_SIM_REPLY=30", "KIRI_BODY_BYTES=-1", "KIRI_INPUT_CHARS=1.5", "KIRI_CLIENTS=99999999999999999999", "KIRI_ORIGINS=friend.example", "KIRI_BUCKETS=http://store",
+			"KIRI_QUEUE=many", "KIRI_SIM_REPLY=30", "KIRI_BODY_BYTES=-1", "KIRI_INPUT_CHARS=1.5", "KIRI_CLIENTS=99999999999999999999", "KIRI_ORIGINS=friend.example",
+			"KIRI_STATE_KEY_FILE=/nowhere/keys",
+			"KIRI_BUCKETS=http://store",
 		}
 		if len(wrong) != len(variables()) {
 			t.Errorf("%d rows for %d variables", len(wrong), len(variables()))
@@ -208,6 +216,45 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// writeKeys makes a file of keys, each of which is n throughout.
+func writeKeys(t *testing.T, n ...byte) string {
+	t.Helper()
+	var text strings.Builder
+	for _, n := range n {
+		fmt.Fprintln(&text, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{n}, 32)))
+	}
+	name := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(name, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// What is wrong with a file of keys is said with its line, and no key is shown.
+func TestKeyFileMistakes(t *testing.T) {
+	const secret = "c2VjcmV0IHNlY3JldA=="
+	name := filepath.Join(t.TempDir(), "keys")
+	for _, row := range []struct{ file, says string }{
+		{"", "no key in it"},
+		{secret + "\n", "line 1 has 13 bytes, want 32"},
+		{secret + "!\n", "line 1 is not base64"},
+		{strings.Repeat(secret, 300), "too large"},
+	} {
+		if err := os.WriteFile(name, []byte(row.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readConfig([]string{"KIRI_STATE_KEY_FILE=" + name})
+		if err == nil || !strings.Contains(err.Error(), "KIRI_STATE_KEY_FILE: \""+name+"\": "+row.says) || strings.Contains(err.Error(), secret[:8]) {
+			t.Errorf("%v, want it to say %q and not the key", err, row.says)
+		}
+	}
+	for name, says := range map[string]string{name + ".none": "no such file", t.TempDir(): "is a directory"} {
+		if _, err := readConfig([]string{"KIRI_STATE_KEY_FILE=" + name}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want it to say %q", err, says)
+		}
+	}
+}
+
 // Without a shared store nothing of it is there.
 func TestWithoutBucketsNothingIsShared(t *testing.T) {
 	cfg, err := readConfig(nil)
@@ -228,7 +275,7 @@ func TestWithoutBucketsNothingIsShared(t *testing.T) {
 }
 
 func TestEngineDoesNotInheritWhatIsOurs(t *testing.T) {
-	cfg, err := readConfig([]string{"PATH=/bin", "KIRI_QUEUE=5", "NOTIFY_SOCKET=/run/x", "LISTEN_FDS=1", "WATCHDOG_USEC=1", "LANG=ja_JP.UTF-8"})
+	cfg, err := readConfig([]string{"PATH=/bin", "KIRI_QUEUE=5", "KIRI_STATE_KEY_FILE=" + writeKeys(t, 1), "NOTIFY_SOCKET=/run/x", "LISTEN_FDS=1", "WATCHDOG_USEC=1", "LANG=ja_JP.UTF-8"})
 	if err != nil {
 		t.Fatal(err)
 	}

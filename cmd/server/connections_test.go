@@ -43,8 +43,33 @@ func (slowPlayer) Status() simbridge.Status { return simbridge.Status{Engines: 1
 func impatient(t *testing.T) string {
 	t.Helper()
 	lim := limits.Default()
+	lim.PerIPPerSec, lim.PerIPBurst = 1000, 1000
 	lim.HeaderTime, lim.RequestTime, lim.IdleTime = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
-	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: 1000, Burst: 1000, Clients: 10})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	openFront(t, l, lim, slowPlayer(1500*time.Millisecond))
+	return l.Addr().String()
+}
+
+// openFront has a front of its own, with the game behind it, serve l until the test ends.
+func openFront(t *testing.T, l net.Listener, lim limits.Limits, player api.Player) *front {
+	t.Helper()
+	f := newFront(gameFor(t, lim, player), lim.Conns, lim, quiet())
+	var serving sync.WaitGroup
+	serving.Go(func() { f.serve(l) })
+	t.Cleanup(func() {
+		f.server.Close()
+		serving.Wait()
+	})
+	return f
+}
+
+// gameFor returns what answers a player's requests.
+func gameFor(t testing.TB, lim limits.Limits, player api.Player) http.Handler {
+	t.Helper()
+	limiter, err := ratelimit.New(ratelimit.Config{PerSecond: lim.PerIPPerSec, Burst: lim.PerIPBurst, Clients: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,27 +77,17 @@ func impatient(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	handler, err := api.New(api.Config{
-		Limits: lim, Kinds: []string{"look"}, Proxies: []netip.Prefix{}, Player: slowPlayer(1500 * time.Millisecond),
-		Limiter: limiter, Site: site, Log: log,
+	game, err := api.New(api.Config{
+		Limits: lim, Kinds: []string{"look", "say"}, Proxies: []netip.Prefix{}, Player: player, Limiter: limiter, Site: site, Log: quiet(),
 	}, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFront(handler, lim, log)
-	var serving sync.WaitGroup
-	serving.Go(func() { f.server.Serve(l) })
-	t.Cleanup(func() {
-		f.server.Close()
-		serving.Wait()
-	})
-	return l.Addr().String()
+	return game
 }
+
+// quiet is a log of nothing.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestSlowConnectionsAreEnded(t *testing.T) {
 	for _, row := range []struct{ name, sends, says string }{

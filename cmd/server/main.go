@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"kiribashiri/internal/advsim"
@@ -92,29 +94,41 @@ func run(ctx context.Context, hangups <-chan os.Signal, args, environ []string, 
 	}
 }
 
-// built is set by the linker in a release build.
-var built string
+// built and commit are set by the linker: built in a release, commit where the
+// build cannot see the repository, as in a container.
+var built, commit string
 
 // version says which build this is.
 func version() string {
-	if built != "" {
-		return built
-	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		info = new(debug.BuildInfo)
 	}
-	commit, changed := "", ""
+	return describe(built, commit, info)
+}
+
+// describe names a build by its version and the commit it was made of, as far as
+// they are known.
+func describe(built, commit string, info *debug.BuildInfo) string {
+	const enough = 12 // letters of a commit, to find it by
+	changed := false
 	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			commit = "-" + setting.Value[:min(len(setting.Value), 12)]
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			changed = "+changed"
+		switch setting.Key {
+		case "vcs.revision":
+			commit = cmp.Or(commit, setting.Value)
+		case "vcs.modified":
+			changed = setting.Value == "true"
 		}
 	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version // has the commit in it
+	name := cmp.Or(built, info.Main.Version)
+	if name == "" || name == "(devel)" {
+		name = "devel"
 	}
-	return "devel" + commit + changed
+	if commit = commit[:min(len(commit), enough)]; commit != "" && !strings.Contains(name, commit) {
+		name += " (" + commit + ")"
+	}
+	if changed && !strings.Contains(name, "+dirty") {
+		name += " +dirty"
+	}
+	return name
 }

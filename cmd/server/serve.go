@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +33,9 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 	log := newLog(cfg, stderr)
 	for _, name := range cfg.unknown {
 		log.Warn("unknown variable, ignored", "name", name)
+	}
+	if cfg.StateKeys.shared {
+		log.Warn("every user of this machine can read the keys", "variable", "KIRI_STATE_KEY_FILE")
 	}
 
 	engine, err := engineArgs(cfg)
@@ -60,6 +61,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		Player:  bridge,
 		Limiter: limiter,
 		Site:    site,
+		Seal:    cfg.StateKeys.box,
 		Version: version(),
 		Log:     log,
 	}, registry)
@@ -76,17 +78,19 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		return err
 	}
 	defer public.Close()
-	front := newFront(handler, cfg.Limits, log)
+	most := connections(cfg.Limits, maxFiles(), log)
+	front := newFront(handler, most, cfg.Limits, log)
+	front.register(registry)
 	private, err := listen("KIRI_ADMIN_ADDR", cfg.AdminAddr, systemd.admin, log)
 	if err != nil {
 		return err
 	}
-	admin := newServer(api.Admin(registry), cfg.Limits, log)
+	admin := newFront(api.Admin(registry), cfg.Limits.AdminConns, cfg.Limits, log)
 
 	group, broken := errgroup.WithContext(ctx) // done when a signal comes or a part fails
 	if private != nil {
 		defer private.Close()
-		group.Go(func() error { return unlessClosed(admin.Serve(private)) })
+		group.Go(func() error { return admin.serve(private) })
 	}
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // requests end before what they need does
 	defer stopBehind()
@@ -118,7 +122,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		attend(broken, systemd.watchdog, up, func(state string) { tell(state, log) })
 		return nil
 	})
-	log.Info("serving", "addr", address(public), "admin", address(private), "version", version(), "engines", cfg.Limits.SimEngines)
+	log.Info("serving", "addr", address(public), "admin", address(private), "version", version(), "engines", cfg.Limits.SimEngines, "sealed", cfg.StateKeys.box != nil)
 	group.Go(func() error {
 		for {
 			select {
@@ -137,7 +141,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		front.drain(public)
 		stopBehind()
 		front.shutdown()
-		return admin.Close()
+		return admin.server.Close()
 	})
 	if err := group.Wait(); err != nil {
 		return err
@@ -232,6 +236,20 @@ func address(l net.Listener) string {
 	return l.Addr().String()
 }
 
+// connections returns how many connections the public listener may have at once:
+// as many as the limits say, or fewer if the process may open too few files for
+// them, of which it may have maxFiles (0: nobody knows).
+func connections(lim limits.Limits, maxFiles uint64, log *slog.Logger) int {
+	most := lim.Conns + lim.Queue
+	others := lim.AdminConns + lim.SimEngines*lim.EngineFiles + lim.OtherFiles
+	if maxFiles == 0 || uint64(most+others) <= maxFiles {
+		return most
+	}
+	fewer := max(1, int(maxFiles)-others)
+	log.Warn("few files may be open, so fewer connections are taken", "files", maxFiles, "needed", most+others, "connections", fewer)
+	return fewer
+}
+
 // newServer returns an HTTP server that waits for nobody without an end.
 func newServer(handler http.Handler, lim limits.Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
@@ -239,93 +257,9 @@ func newServer(handler http.Handler, lim limits.Limits, log *slog.Logger) *http.
 		ReadHeaderTimeout:            lim.HeaderTime,
 		ReadTimeout:                  lim.RequestTime,
 		IdleTimeout:                  lim.IdleTime,
+		WriteTimeout:                 lim.WriteTime, // of what net/http says itself; for ours it is begun anew with each answer
 		MaxHeaderBytes:               lim.HeaderBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-}
-
-// A front is the public HTTP server and knows which of its connections are busy,
-// so that it can end without cutting one.
-type front struct {
-	server   *http.Server
-	limits   limits.Limits
-	draining atomic.Bool
-	served   chan struct{} // closed once no further connection will come
-
-	mu      sync.Mutex
-	conns   map[net.Conn]http.ConnState
-	changed time.Time // when a connection last came, went, or turned busy or idle
-}
-
-func newFront(handler http.Handler, lim limits.Limits, log *slog.Logger) *front {
-	f := &front{limits: lim, served: make(chan struct{}), conns: make(map[net.Conn]http.ConnState)}
-	f.server = newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
-		handler.ServeHTTP(w, r)
-	}), lim, log)
-	f.server.ConnState = func(conn net.Conn, state http.ConnState) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.changed = time.Now()
-		if state == http.StateClosed || state == http.StateHijacked {
-			delete(f.conns, conn)
-		} else {
-			f.conns[conn] = state
-		}
-	}
-	return f
-}
-
-// serve takes connections until the listener closes.
-func (f *front) serve(public net.Listener) error {
-	defer close(f.served)
-	return unlessClosed(f.server.Serve(public))
-}
-
-// drain ends the public side so that no request is lost, in two phases: first
-// everything is answered as before, but answers ask for the connection to be
-// closed, so that a proxy closes its idle ones itself, which races with nothing;
-// then the listener closes and what is under way is answered. A listener that was
-// inherited lives on, without us: who comes from now on waits for the next server.
-//
-// http.Server.Shutdown alone would close connections on which a request is just
-// arriving.
-func (f *front) drain(public net.Listener) {
-	f.draining.Store(true)
-	f.await(f.limits.DrainClose)
-	public.Close()
-	<-f.served // what was accepted last is among the connections by now
-	f.await(f.limits.DrainWait)
-}
-
-// shutdown closes what is left, once the engines have given up what they had.
-func (f *front) shutdown() {
-	ctx, cancel := context.WithTimeout(context.Background(), f.limits.StopStep)
-	defer cancel()
-	if f.server.Shutdown(ctx) != nil {
-		f.server.Close()
-	}
-}
-
-// await returns when limit is over, or sooner if no connection is left, or none
-// that a proxy could still be about to use.
-func (f *front) await(limit time.Duration) {
-	const tick = 10 * time.Millisecond
-	for end := time.Now().Add(limit); time.Now().Before(end) && !f.quiet(); {
-		time.Sleep(tick)
-	}
-}
-
-func (f *front) quiet() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, state := range f.conns {
-		if state != http.StateIdle {
-			return false
-		}
-	}
-	return len(f.conns) == 0 || time.Since(f.changed) >= f.limits.DrainClose
 }

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "test-engine":
 		testEngine()
+	case len(os.Args) > 1 && os.Args[1] == "test-echo":
+		testEcho()
 	case len(os.Args) > 1 && os.Args[1] == engineCommand, os.Getenv(serverVariable) != "":
 		main()
 	default:
@@ -60,6 +62,33 @@ func testEngine() {
 		d, _ := time.ParseDuration(move.Input)
 		time.Sleep(d)
 		fmt.Printf("{\"id\":%d,\"ok\":true,\"text\":\"%d\"}\n", move.ID, os.Getpid())
+	}
+}
+
+// testEcho is an engine that says whatever a player says, wherever a reply has room
+// for it; what begins with "no" it rejects in the same words.
+func testEcho() {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var move struct {
+			ID    uint64
+			Input string
+		}
+		json.Unmarshal(line, &move)
+		said := move.Input
+		offers := []map[string]string{{"label": said, "kind": "say", "input": said}}
+		reply, err := json.Marshal(map[string]any{
+			"id": move.ID, "ok": !strings.HasPrefix(said, "no"), "error": said, "text": said, "place": said,
+			"choices": offers, "places": offers, "state": said,
+		})
+		if err != nil {
+			return
+		}
+		fmt.Printf("%s\n", reply)
 	}
 }
 
@@ -408,7 +437,8 @@ func TestMetricsAreOnTheAdminListenerOnly(t *testing.T) {
 	}
 	defer got.Body.Close()
 	text, _ := io.ReadAll(got.Body)
-	for _, want := range []string{"kiri_engines_up 1\n", `kiri_requests_total{code="ok",route="page",status="200"} 1`, "go_goroutines", "process_start_time_seconds"} {
+	for _, want := range []string{"kiri_engines_up 1\n", `kiri_requests_total{code="ok",route="page",status="200"} 1`, "go_goroutines", "process_start_time_seconds",
+		"\nkiri_connections ", "\nkiri_connections_limit ", "\nkiri_connections_dropped_total 0\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the metrics lack %s", want)
 		}

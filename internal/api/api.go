@@ -22,6 +22,7 @@ import (
 	"kiribashiri/internal/calculator"
 	"kiribashiri/internal/limits"
 	"kiribashiri/internal/ratelimit"
+	"kiribashiri/internal/seal"
 	"kiribashiri/internal/simbridge"
 	"kiribashiri/internal/static"
 )
@@ -41,7 +42,7 @@ type Limiter interface {
 }
 
 // Config is what a [Server] needs to know. All fields must be set, but Origins
-// may be empty.
+// may be empty, and without a Seal states go in the open.
 type Config struct {
 	Limits  limits.Limits
 	Kinds   []string       // the kinds of move that the engine knows
@@ -50,6 +51,7 @@ type Config struct {
 	Player  Player
 	Limiter Limiter
 	Site    *static.Site
+	Seal    *seal.Box // nil: players get and send states as the engine writes them
 	Version string
 	Log     *slog.Logger
 }
@@ -130,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.route = s.find(r)
 	defer s.record(x, r)
 	defer s.rescue(x, r)
-	setSecurityHeaders(w.Header())
+	setSecurityHeaders(w.Header(), r)
 	if err := s.answer(x, r); err != nil {
 		s.refuse(x, r, err)
 	}

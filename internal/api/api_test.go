@@ -273,24 +273,6 @@ func TestPageStandsBesideTheAPI(t *testing.T) {
 	}
 }
 
-func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
-	h := newHouse(t, nil)
-	h.player.err = errors.New("broken")
-	for _, answer := range []*http.Response{
-		h.ask("GET", "/", ""), h.ask("GET", "/nope", ""), h.ask("GET", "/api/nope", ""), h.ask("GET", "/api/health", ""),
-		h.ask("POST", "/api/new", ""), h.ask("POST", "/api/turn", "{", asJSON), h.ask("PUT", "/", ""),
-	} {
-		for _, header := range securityHeaders {
-			if got := answer.Header.Get(header[0]); got != header[1] {
-				t.Errorf("%d: %s: %q", answer.StatusCode, header[0], got)
-			}
-		}
-		if answer.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Error("an origin is allowed that nobody has listed")
-		}
-	}
-}
-
 func TestLogLinesAreBoundedAndPlain(t *testing.T) {
 	h := newHouse(t, nil)
 	h.ask("POST", "/api/turn", `{"kind":"look","browserId":"a\u202eb\u009bc\u007f\n霧"}`, asJSON)
@@ -301,6 +283,29 @@ func TestLogLinesAreBoundedAndPlain(t *testing.T) {
 	h.ask(strings.Repeat("M", 5000), "/"+strings.Repeat("x", 10_000), "")
 	if got := h.log.Len(); got > 2000 {
 		t.Errorf("a stranger's request made a log line of %d bytes", got)
+	}
+}
+
+// What players say and carry is theirs: of a move that goes well, is refused or is
+// rejected, the log has neither.
+func TestLogHoldsNoStory(t *testing.T) {
+	for _, row := range []struct {
+		body  string
+		reply simbridge.Reply
+		err   error
+	}{
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{Line: []byte(engineLine)}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{Line: []byte(`{"ok":false,"error":"ないしょ"}`), Rejected: true}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"}}`, simbridge.Reply{}, simbridge.ErrEngineFailed},
+		{`{"kind":"say","input":"ひみつ\n","state":{"a":"ないしょ"}}`, simbridge.Reply{}, nil},
+		{`{"kind":"say","input":"ひみつ","state":{"a":"ないしょ"`, simbridge.Reply{}, nil},
+	} {
+		h := newHouse(t, nil)
+		h.player.reply, h.player.err = row.reply, row.err
+		h.ask("POST", "/api/turn", row.body, asJSON)
+		if log := h.log.String(); !strings.Contains(log, `"route":"turn"`) || strings.Contains(log, "ひみつ") || strings.Contains(log, "ないしょ") {
+			t.Errorf("%s: the log says %s", row.body, log)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Server) tokenBucket(x *exchange, r *http.Request) error {
 		return err
 	}
 	var question calculator.Request
-	if err := decode(raw, &question); err != nil {
+	if err := decode(raw, &question, s.cfg.Limits.Depth); err != nil {
 		return err
 	}
 	in, err := question.Input()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"kiribashiri/internal/calculator"
+	"kiribashiri/internal/seal"
 	"kiribashiri/internal/simbridge"
 )
 
@@ -47,6 +48,7 @@ var statuses = []struct {
 	{errMediaType, http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json, in UTF-8", ""},
 	{new(http.MaxBytesError), http.StatusRequestEntityTooLarge, "too_large", "the body is too large", ""},
 	{errBadRequest, http.StatusBadRequest, "bad_request", "", ""},
+	{seal.ErrBroken, http.StatusBadRequest, "bad_state", "this state was not made here, or has been changed", ""},
 	{calculator.ErrInvalid, http.StatusBadRequest, "invalid_input", "", ""},
 	{errRateLimited, http.StatusTooManyRequests, "rate_limited", "", "1"},
 	{simbridge.ErrEngineDown, http.StatusServiceUnavailable, "engine_down", "the game engine is not running, try again soon", "1"},

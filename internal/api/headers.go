@@ -2,8 +2,8 @@ package api
 
 import "net/http"
 
-// securityHeaders go with every answer, the API's and errors too: nothing of
-// this site may be framed, sniffed, or run anything that is not ours. Strict
+// securityHeaders go with every answer, errors too: nothing of this site may be
+// framed, sniffed, or run anything that is not ours. Strict
 // transport security is the proxy's to promise, since it has the certificate.
 var securityHeaders = [...][2]string{
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
@@ -21,8 +21,15 @@ var securityHeaders = [...][2]string{
 		"screen-wake-lock=(), serial=(), sync-xhr=(), usb=(), xr-spatial-tracking=()"},
 }
 
-func setSecurityHeaders(h http.Header) {
+// apiPolicy is the content security policy of what is no page: if anything ever
+// takes an answer of the API for one, it may do nothing at all.
+const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
+func setSecurityHeaders(h http.Header, r *http.Request) {
 	for _, header := range securityHeaders {
 		h.Set(header[0], header[1])
+	}
+	if isAPI(r) {
+		h.Set("Content-Security-Policy", apiPolicy)
 	}
 }

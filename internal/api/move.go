@@ -40,7 +40,7 @@ func (s *Server) turn(x *exchange, r *http.Request) error {
 }
 
 // play charges the client for a move that is in order, has it played and hands
-// the engine's line back as it came.
+// the engine's line back as it came, but for a state that is to be sealed.
 func (s *Server) play(x *exchange, r *http.Request, m simbridge.Move) error {
 	x.kind = m.Kind
 	client := clientAddr(r, s.cfg.Proxies)
@@ -60,7 +60,7 @@ func (s *Server) play(x *exchange, r *http.Request, m simbridge.Move) error {
 	if reply.Rejected {
 		status, x.code = http.StatusUnprocessableEntity, "rejected"
 	}
-	x.sendJSON(status, reply.Line)
+	x.sendJSON(status, s.sealed(reply))
 	return nil
 }
 
@@ -118,7 +118,8 @@ func (s *Server) decodeTurn(x *exchange, r *http.Request) (simbridge.Move, error
 	if !s.kinds[m.Kind] {
 		return simbridge.Move{}, bad("unknown kind %s, known are: %s", shown(m.Kind), strings.Join(s.cfg.Kinds, ", "))
 	}
-	return m, nil
+	m.State, err = s.opened(m.State)
+	return m, err
 }
 
 // decodeNew differs from decodeTurn in that everything may be left out, the body
@@ -187,6 +188,7 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		case errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil:
 			return nil, errLeft
 		case matches(err, new(http.MaxBytesError)):
+			x.Header().Set("Connection", "close") // nobody reads the rest to its end, wherever that is
 			return nil, err
 		default:
 			return nil, bad("the body cannot be read")
@@ -199,13 +201,10 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 
 // parse reads a move and checks all that does not depend on the route.
 func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
-	var b body
-	if err := decode(raw, &b); err != nil {
-		return simbridge.Move{}, err
-	}
 	lim := &s.cfg.Limits
-	if deeper(raw, lim.Depth) {
-		return simbridge.Move{}, bad("nested deeper than %d levels", lim.Depth)
+	var b body
+	if err := decode(raw, &b, lim.Depth); err != nil {
+		return simbridge.Move{}, err
 	}
 	m := simbridge.Move{Input: b.Input, State: b.State}
 	if b.Kind != nil {
@@ -235,11 +234,14 @@ func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
 	return m, nil
 }
 
-// decode reads one JSON object into what v points to. It refuses a field that v
-// has not.
-func decode(raw []byte, v any) error {
+// decode reads one JSON object, nested at most depth levels, into what v points to.
+// It refuses a field that v has not.
+func decode(raw []byte, v any, depth int) error {
 	if first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); first != "" && first[0] != '{' {
 		return bad("the body must be a JSON object")
+	}
+	if deeper(raw, depth) { // asked first, since Unmarshal recurses
+		return bad("nested deeper than %d levels", depth)
 	}
 	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
 		return explain(raw, err)
@@ -249,11 +251,12 @@ func decode(raw []byte, v any) error {
 
 func isControl(c rune) bool { return c < 0x20 || c == 0x7f }
 
-// deeper reports whether valid JSON is nested deeper than most levels.
-func deeper(valid []byte, most int) bool {
+// deeper reports whether JSON is nested deeper than most levels. Of what is not valid
+// it says so at least if a parser would come so deep before it finds that out.
+func deeper(text []byte, most int) bool {
 	depth, inString := 0, false
-	for i := 0; i < len(valid); i++ {
-		switch c := valid[i]; {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case inString && c == '\\':
 			i++
 		case c == '"':

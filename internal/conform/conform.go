@@ -26,6 +26,7 @@ type Config struct {
 	Env     []string      // its whole environment, as "NAME=value"
 	Kinds   []string      // the kinds of move that the server lets through
 	Limits  limits.Limits // SimReply is how long it may take to answer
+	Sealed  bool          // states travel sealed, which makes them longer
 	Notes   io.Writer     // is told now and then what is waited for
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"kiribashiri/internal/seal"
 	"kiribashiri/internal/simbridge"
 )
 
@@ -156,8 +157,12 @@ const bodyAround = 1 << 10
 // stuck says why a state would not come back unchanged, or nothing.
 func stuck(state []byte, cfg *Config) string {
 	lim := &cfg.Limits
-	if int64(len(state))+bodyAround > lim.BodyBytes {
-		return fmt.Sprintf("A state of %d bytes does not fit into a request, which may have %d (KIRI_BODY_BYTES): the server answers 413.", len(state), lim.BodyBytes)
+	size, what := len(state), "A state"
+	if cfg.Sealed {
+		size, what = seal.Size(size), "Sealed, a state"
+	}
+	if int64(size)+bodyAround > lim.BodyBytes {
+		return fmt.Sprintf("%s of %d bytes does not fit into a request, which may have %d (KIRI_BODY_BYTES): the server answers 413.", what, len(state), lim.BodyBytes)
 	}
 	in := jsontext.NewDecoder(bytes.NewReader(state))
 	for {

@@ -111,6 +111,20 @@ type Limits struct {
 
 	// HTTP.
 
+	// Conns is how many connections there may be at once, besides those whose moves
+	// are in the queue. One that is too many has the one closed that has let the
+	// server wait longest. Idle, one costs 20 KiB or so; with a header and a body as
+	// large as they may be, about 150 KiB: all of them at their worst fit into the
+	// memory of the unit that we ship.
+	Conns int
+	// SendBuffer is how many bytes of answers that nobody reads the kernel keeps for one
+	// connection. Left to itself it keeps megabytes.
+	SendBuffer int
+	// AdminConns is the same for the admin listener.
+	AdminConns int
+	// EngineFiles is how many files one engine needs, with another one that is being
+	// started beside it; OtherFiles is for all the rest but connections.
+	EngineFiles, OtherFiles int
 	// HeaderBytes bounds a request's header.
 	HeaderBytes int
 	// HeaderTime bounds the arrival of a request's header.
@@ -201,6 +215,11 @@ func Default() Limits {
 		StderrPerSec: 10,
 		StderrBurst:  100,
 
+		Conns:       1024,
+		SendBuffer:  64 << 10,
+		AdminConns:  32,
+		EngineFiles: 16,
+		OtherFiles:  64,
 		HeaderBytes: 16 << 10,
 		HeaderTime:  5 * time.Second,
 		RequestTime: 15 * time.Second,

@@ -156,7 +156,7 @@ func (e *engine) answer(t *turn) (Reply, error) {
 	if err == nil {
 		e.replies++
 	}
-	return Reply{Line: line, Rejected: a.rejected}, err
+	return Reply{Line: line, Rejected: a.rejected, State: a.state}, err
 }
 
 // unbegun reports whether an engine that has ended had read nothing of the line that

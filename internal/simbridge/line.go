@@ -101,6 +101,7 @@ type answer struct {
 	id       uint64
 	rejected bool // "ok":false
 	ready    bool // "ready":true, the greeting that some engines send first
+	state    Span // of the value of "state"
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -148,6 +149,9 @@ func readAnswer(line []byte) (answer, error) {
 			}
 		case "ready":
 			a.ready = value.Kind() == 't'
+		case "state":
+			end := int(in.InputOffset())
+			a.state = Span{end - len(value), end}
 		}
 	}
 	if _, err := in.ReadToken(); err != nil { // the closing brace

@@ -47,6 +47,7 @@ func FuzzReadAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":17,"ok":true,"text":"霧"}`, `{"ok":false}`, `{"ready":true}`, `{}`, `null`, `[]`, `{"id":1,"id":2}`,
 		`{"id":-1}`, `{"id":1e3}`, `{"ok":null}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":{"b":1,"b":2}}`, `{} {}`, ` {"id":0} `, `{"\u0069d":5}`,
+		"{\t\"state\" : [1, 2] , \"a\":{\"state\":3}}", `{"st\u0061te":"\"","id":1}`, `{"state":null}`, `{"id":1,"ok":true,"state":{"a":"霧"},"end":false}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -64,6 +65,9 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 		if _, has := object["id"]; has != a.hasID {
 			t.Errorf("%q: hasID %v", line, a.hasID)
+		}
+		if got := line[a.state.From:a.state.To]; string(got) != string(object["state"]) {
+			t.Errorf("%q: the state is %q, want %q", line, got, object["state"])
 		}
 	})
 }

@@ -56,10 +56,15 @@ type Reply struct {
 	Line []byte
 	// Rejected says that the engine refuses the move by its rules ("ok":false).
 	Rejected bool
+	// State is where the value of "state" stands in Line; empty if there is none.
+	State Span
 	// Wait is how long the move waited for an engine, and Think how long that took
 	// to answer. They are set as far as the move came, also beside an error.
 	Wait, Think time.Duration
 }
+
+// A Span is a part of a line, from a byte to before another.
+type Span struct{ From, To int }
 
 // A Bridge plays moves on one or more engines that share a queue. [Bridge.Run]
 // keeps the engines; any number of goroutines may call [Bridge.Play].
