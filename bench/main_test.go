@@ -27,8 +27,10 @@ func TestSmoke(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
+	if all, err := choose(""); err != nil || len(all) != len(faces) {
+		t.Errorf("nothing chosen is %d of %d faces, %v", len(all), len(faces), err)
+	}
 	for names, want := range map[string]string{
-		"":            "limiter answer pipe move growth idle",
 		"move":        "move",
 		"idle,move":   "idle move",
 		"move,nobody": "",

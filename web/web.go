@@ -1,5 +1,6 @@
 // Package web holds the files of the site's pages, as they are written: there is
-// no build step. Package static serves them.
+// no build step. Package static serves them. The calculator's page, which is made
+// anew for each question, is package calculator's; here are its style and script.
 //
 // The pages name the others under /assets/HASH/; HASH stands for the hash of the
 // whole tree, which is known only when the server starts.
@@ -11,9 +12,3 @@ import "embed"
 //
 //go:embed *.html *.css *.js *.svg *.png *.webmanifest
 var Files embed.FS
-
-// Calculator is the template of the calculator's page, which is made anew for
-// each question.
-//
-//go:embed calculator.gohtml
-var Calculator string

@@ -2,12 +2,14 @@ package web_test
 
 import (
 	"io/fs"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"kiribashiri/internal/calculator"
 	"kiribashiri/web"
 )
 
@@ -28,6 +30,29 @@ func source(t *testing.T, pattern string) string {
 			t.Fatal(err)
 		}
 		all.Write(b)
+	}
+	return all.String()
+}
+
+// calculatorPages returns the calculator's page with everything that it can have.
+func calculatorPages(t *testing.T) string {
+	t.Helper()
+	p := calculator.NewPage(calculator.Config{
+		Asset:     func(name string) string { return "/assets/HASH/" + name },
+		PerSecond: 2, Burst: 2, Policy: `"ip";q=2;w=1`, Refusal: "rate limit: 2 turns/sec per IP",
+	})
+	var all strings.Builder
+	for _, query := range []url.Values{
+		nil, // a burst, with all relatives
+		{"capacity": {"0"}, "times": {"x"}},
+		{"capacity": {"10"}, "refill_rate": {"10"}, "tokens": {"0"}, "elapsed": {"0.3"}, "request_count": {"3"}},
+		{"capacity": {"1e300"}, "refill_rate": {"1e-300"}, "tokens": {"1"}, "elapsed": {"1"}, "request_count": {"5"}, "times": {"50x0.1"}},
+	} {
+		document, _, err := p.Render(query, "calc.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(document)
 	}
 	return all.String()
 }
@@ -67,7 +92,7 @@ func TestNothingThePolicyForbids(t *testing.T) {
 	} {
 		text := source(t, c.in)
 		if c.in == "*.html" {
-			text += web.Calculator
+			text += calculatorPages(t)
 		}
 		if got := regexp.MustCompile(c.pattern).FindString(text); got != "" {
 			t.Errorf("%s in %s: %q", c.what, c.in, got)
@@ -136,14 +161,14 @@ func TestElementsTheScriptAsksFor(t *testing.T) {
 }
 
 func TestWhatTheCalculatorsScriptAsksFor(t *testing.T) {
-	script := source(t, "calculator.js")
+	script, page := source(t, "calculator.js"), calculatorPages(t)
 	for pattern, attribute := range map[string]string{`getElementById\('([^']+)'\)`: "id", `\btext\('([^']+)'\)`: "data-text"} {
 		uses := found(pattern, script)
 		if len(uses) == 0 {
 			t.Errorf("no uses of %s found", attribute)
 		}
 		for _, use := range uses {
-			if !strings.Contains(web.Calculator, attribute+`="`+use+`"`) {
+			if !strings.Contains(page, attribute+`="`+use+`"`) {
 				t.Errorf("no element with %s %q", attribute, use)
 			}
 		}

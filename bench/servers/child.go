@@ -29,13 +29,14 @@ const (
 	anyCore    = -1
 )
 
-// onCore runs f on a thread that may use only that core; what f starts inherits it.
+// onCore runs f on a thread of its own that may use only that core; what f starts
+// inherits it.
 func onCore(core int, f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if core == anyCore {
 		return f()
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	var before, only unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
 		return fmt.Errorf("affinity: %w", err)

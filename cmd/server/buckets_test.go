@@ -67,17 +67,3 @@ func TestServersShareBuckets(t *testing.T) {
 		s.exits(0)
 	}
 }
-
-// html/template looks methods up by their names, after which the linker must keep all
-// of every type's: of the store's client alone that is ten megabytes.
-func TestNoMethodIsFoundByItsName(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range strings.FieldsSeq(string(out)) {
-		if name == "html/template" || name == "text/template" {
-			t.Errorf("the server contains %s", name)
-		}
-	}
-}

@@ -113,17 +113,34 @@ func TestRoomForTheNext(t *testing.T) {
 			d.isGone(false)
 			a.gets(200)
 		}},
-		{"nobody, while both have moves played: the next one waits", func(t *testing.T, f *front, l pipes, call func() caller) {
+		{"not the one whose move, which has come with a body, is played", func(t *testing.T, f *front, l pipes, call func() caller) {
+			a := call().sends(say("a"))
+			b := call()
+			call()
+			b.isGone(true)
+			call()
+			a.gets(200)
+		}},
+		{"not the one whose header has come since", func(t *testing.T, f *front, l pipes, call func() caller) {
+			a := call()
+			b := call()
+			a.sends(say("a")[:100])
+			call()
+			a.isGone(false)
+			b.isGone(true)
+		}},
+		{"nobody, while both have moves played: the next one waits until an answer has been read", func(t *testing.T, f *front, l pipes, call func() caller) {
 			began := time.Now()
 			a := call().sends(aMove)
 			time.Sleep(time.Second)
 			b := call().sends(aMove)
 			c := call()
 			go io.WriteString(c, healthy)
+			time.Sleep(time.Second) // half a second after the first move was played
 			a.gets(200)
 			c.gets(200)
-			if took := time.Since(began); took != 1500*time.Millisecond {
-				t.Errorf("it is answered after %v, want when the first move is played", took)
+			if took := time.Since(began); took != 2*time.Second {
+				t.Errorf("it is answered after %v, want 2s", took)
 			}
 			b.gets(200)
 			a.isGone(true)

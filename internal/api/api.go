@@ -95,9 +95,7 @@ func New(cfg Config, registry prometheus.Registerer) (*Server, error) {
 	s.rateText = fmt.Sprintf("rate limit: %s turns/sec per IP", strconv.FormatFloat(cfg.Limits.PerIPPerSec, 'f', -1, 64))
 	s.ratePolicy = ratePolicy(cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst)
 	s.renders = make(chan struct{}, cfg.Limits.Renders)
-	if s.calculator, err = newCalculator(s); err != nil {
-		return nil, err
-	}
+	s.calculator = newCalculator(s)
 	type methods = map[string]func(*exchange, *http.Request) error
 	s.routes = map[string]route{
 		"/api/new":          {"new", methods{http.MethodPost: s.newGame}},

@@ -7,13 +7,12 @@ import (
 
 	"kiribashiri/internal/calculator"
 	"kiribashiri/internal/static"
-	"kiribashiri/web"
 )
 
 // newCalculator returns the calculator's page, with the limits in force.
-func newCalculator(s *Server) (*calculator.Page, error) {
+func newCalculator(s *Server) *calculator.Page {
 	return calculator.NewPage(calculator.Config{
-		Source:    s.cfg.Site.NameAssets(web.Calculator),
+		Asset:     s.cfg.Site.Asset,
 		PerSecond: s.cfg.Limits.PerIPPerSec,
 		Burst:     s.cfg.Limits.PerIPBurst,
 		Policy:    s.ratePolicy,

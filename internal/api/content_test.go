@@ -248,9 +248,9 @@ func TestHostileContent(t *testing.T) {
 // takes would stay with its connection.
 func TestDepthTakesNoStack(t *testing.T) {
 	const connections = 100
-	for _, path := range []string{"/api/turn", "/api/new", "/api/token-bucket"} {
+	for path, field := range map[string]string{"/api/turn": "state", "/api/new": "state", "/api/token-bucket": "capacity"} {
 		g := newGauntlet()
-		body := `{"kind":"look","capacity":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}"
+		body := `{"` + field + `":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}"
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var answered, ended sync.WaitGroup

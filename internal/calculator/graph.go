@@ -16,9 +16,9 @@ type graph struct {
 	Height int
 	Axis   int // down to the axis of time
 	Full   int // down to the capacity
-	Lines  []place
-	Drops  []place // of an allowed request
-	Hopes  []place // towards the end of a wait
+	Lines  []line
+	Drops  []line // of an allowed request
+	Hopes  []line // towards the end of a wait
 	Marks  []mark
 	Levels []tick // on the axis of tokens
 	Times  []tick // on the axis of time
@@ -28,10 +28,11 @@ type graph struct {
 	span float64 // seconds from side to side
 }
 
-// A place is an element's attributes that say where it stands. There may be
-// thousands, and only numbers are in them; so they are written here, and not
-// escaped one by one.
-type place string
+// A place is where an element stands, as its attributes of the same names.
+type place struct{ X, Y string }
+
+// A line is from where to where an element goes, likewise.
+type line struct{ X1, X2, Y1, Y2 string }
 
 // A mark is one request, or the end of a wait.
 type mark struct {
@@ -50,9 +51,9 @@ type lane struct {
 	Y       int
 	Name    string
 	Says    string
-	Windows []place
+	Windows []line
 	Spots   []spot
-	Delays  []place
+	Delays  []line
 }
 
 // A spot is what a lane says about the requests of one instant.
@@ -121,7 +122,7 @@ func draw(in Input, steps []step, end float64) *graph {
 		g.Hopes = append(g.Hopes, g.line(over, over, enough, plotBottom))
 	}
 	for _, level := range []float64{0, in.Capacity / 2, in.Capacity} {
-		g.Levels = append(g.Levels, tick{place(`x="-8" y="` + pixels(down(level)) + `"`), short(level)})
+		g.Levels = append(g.Levels, tick{place{"-8", pixels(down(level))}, short(level)})
 	}
 	if in.Capacity/2 == 0 { // the smallest double has no half
 		g.Levels = g.Levels[1:]
@@ -170,12 +171,12 @@ func ticks(span float64) []float64 {
 }
 
 // line is from one moment and height to another.
-func (g *graph) line(t1, t2, y1, y2 float64) place {
-	return place(`x1="` + g.across(t1) + `" x2="` + g.across(t2) + `" y1="` + pixels(y1) + `" y2="` + pixels(y2) + `"`)
+func (g *graph) line(t1, t2, y1, y2 float64) line {
+	return line{g.across(t1), g.across(t2), pixels(y1), pixels(y2)}
 }
 
 func (g *graph) point(t, y float64) place {
-	return place(`x="` + g.across(t) + `" y="` + pixels(y) + `"`)
+	return place{g.across(t), pixels(y)}
 }
 
 // across writes a moment as a part of the drawing's width.

@@ -1,6 +1,8 @@
 package calculator
 
 import (
+	"bytes"
+	"context"
 	"math"
 	"net/url"
 	"regexp"
@@ -8,9 +10,12 @@ import (
 	"strings"
 )
 
+//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.1100 generate -f page.templ
+
 // Config is what a [Page] needs to know. All fields must be set.
 type Config struct {
-	Source    string  // the page's template, with its assets named
+	Asset func(name string) string // the address of one of the site's files
+
 	PerSecond float64 // tokens that a client of this server earns a second
 	Burst     float64 // tokens that its bucket holds
 	Policy    string  // the RateLimit-Policy field of a move's answer
@@ -19,18 +24,13 @@ type Config struct {
 
 // A Page answers a form's query with a whole document. It never changes.
 type Page struct {
-	document *document
-	cfg      Config
-	presets  []preset
+	cfg     Config
+	presets []preset
 }
 
-// NewPage reads the template.
-func NewPage(cfg Config) (*Page, error) {
-	parsed, err := parseDocument(cfg.Source)
-	if err != nil {
-		return nil, err
-	}
-	return &Page{parsed, cfg, presets(cfg)}, nil
+// NewPage returns the page of a server with such limits.
+func NewPage(cfg Config) *Page {
+	return &Page{cfg, presets(cfg)}
 }
 
 // A preset is a question worth asking, as a link.
@@ -74,7 +74,7 @@ func (in Input) query(times string) url.Values {
 	return query
 }
 
-// A view is what the template shows.
+// A view is what page.templ shows.
 type view struct {
 	Fields  []viewField
 	Times   viewField
@@ -83,17 +83,16 @@ type view struct {
 	Result  *result
 	Burst   *burst
 	Code    *snippets
-	Limits  *Config
-	Kin     func(id string) *kin // what a relative does with the burst, or nil if nothing is known
-	Show    func(float64) string // writes a number of the server's own
+	Config  *Config
 }
 
-func (b *burst) kin(id string) *kin {
-	if b == nil {
+// Kin returns what a relative does with the burst, or nil if nothing is known.
+func (v view) Kin(id string) *kin {
+	if v.Burst == nil {
 		return nil
 	}
-	for i := range b.Relatives {
-		if k := &b.Relatives[i]; k.ID == id {
+	for i := range v.Burst.Relatives {
+		if k := &v.Burst.Relatives[i]; k.ID == id {
 			return k
 		}
 	}
@@ -106,23 +105,20 @@ type viewField struct {
 	Wrong                   string // what is wrong with it, or ""
 }
 
+func (f viewField) describedBy() string { return f.Name + "-hint " + f.Name + "-wrong" }
+func (f viewField) invalid() string     { return strconv.FormatBool(f.Wrong != "") }
+
 // Render returns the document that answers a query, and whether the query was in
 // order. Without any of the form's names in it the query is the first preset's.
 // host is where the page was asked for; the snippets name it.
 func (p *Page) Render(query url.Values, host string) (document []byte, ok bool, err error) {
-	v := p.view(query, host)
-	document, err = p.document.execute(v)
-	return document, err == nil && v.Wrong == 0, err
-}
-
-func (p *Page) view(query url.Values, host string) view {
 	if !asks(query) {
 		query = p.presets[0].query
 	}
-	v := view{Presets: make([]preset, len(p.presets)), Limits: &p.cfg, Show: number}
+	v := view{Presets: make([]preset, len(p.presets)), Config: &p.cfg}
 	var in Input
 	for i, f := range fields {
-		typed := strings.ToValidUTF8(query.Get(f.name), "�")
+		typed := typed(query, f.name)
 		x, wrong := f.readTyped(typed)
 		*f.in(&in) = x
 		shown := words[i]
@@ -132,9 +128,10 @@ func (p *Page) view(query url.Values, host string) view {
 		}
 		v.Fields = append(v.Fields, shown)
 	}
-	typed := strings.ToValidUTF8(query.Get(timesName), "�")
-	times, wrong := readTimes(typed)
-	v.Times = viewField{Name: timesName, Value: typed, Wrong: wrong.japanese()}
+	list := typed(query, timesName)
+	times, wrong := readTimes(list)
+	v.Times = timesWords
+	v.Times.Name, v.Times.Value, v.Times.Wrong = timesName, list, wrong.japanese()
 	if v.Times.Wrong != "" {
 		v.Wrong++
 	}
@@ -148,8 +145,19 @@ func (p *Page) view(query url.Values, host string) view {
 		v.Burst = newBurst(in, times)
 		v.Code = newSnippets(answer, p.cfg, host)
 	}
-	v.Kin = v.Burst.kin
-	return v
+	var out bytes.Buffer
+	// It is made within a few milliseconds, and nothing in it waits.
+	if err := page(v).Render(context.Background(), &out); err != nil {
+		return nil, false, err
+	}
+	return out.Bytes(), v.Wrong == 0, nil
+}
+
+// typed returns what was typed into a field, with a sign for each character that
+// no document can hold.
+func typed(query url.Values, name string) string {
+	const sign = "\uFFFD"
+	return strings.ReplaceAll(strings.ToValidUTF8(query.Get(name), sign), "\x00", sign)
 }
 
 func asks(query url.Values) bool {
@@ -173,10 +181,10 @@ func same(a, b url.Values) bool {
 
 // snippets are the question for programs, and what a move's refusal looks like.
 type snippets struct {
-	Origin string
-	JSON   string
-	Go     string
-	Retry  string
+	Ask     string // the calculator, from a shell
+	Begin   string // a game
+	Refused string // an answer as it goes over the wire
+	Go      string
 }
 
 // plainHost is a host that may stand in a command line.
@@ -198,15 +206,21 @@ func newSnippets(a Answer, cfg Config, host string) *snippets {
 	full := Input{Capacity: cfg.Burst, RefillRate: cfg.PerSecond, Tokens: cfg.Burst}
 	rest := full.bucket()
 	rest.Tokens = rest.Take(0, math.Floor(cfg.Burst)).Remaining // after as many moves as pass at once
-	wait := rest.Take(0, 1).Wait
+	wait := n(math.Ceil(rest.Take(0, 1).Wait))
 	return &snippets{
-		Origin: scheme + "://" + host,
-		JSON:   "{" + strings.Join(body, ",") + "}",
+		Ask: "curl -X POST " + scheme + "://" + host + "/api/token-bucket \\\n" +
+			"  -H 'Content-Type: application/json' \\\n" +
+			"  -d '{" + strings.Join(body, ",") + "}'",
+		Begin: "curl -i -X POST " + scheme + "://" + host + "/api/new",
+		Refused: "HTTP/1.1 429 Too Many Requests\n" +
+			"Retry-After: " + wait + "\n" +
+			"RateLimit-Policy: " + cfg.Policy + "\n" +
+			`RateLimit: "ip";r=0;t=` + wait + "\n\n" +
+			`{"ok":false,"code":"rate_limited","error":"` + cfg.Refusal + `"}`,
 		Go: "bucket := ratelimit.Bucket{Capacity: " + n(a.Capacity) + ", Rate: " + n(a.RefillRate) + ", Tokens: " + n(a.Tokens) + "}\n" +
 			"outcome := bucket.Take(" + n(a.Elapsed) + ", " + n(a.RequestCount) + ")\n" +
 			"fmt.Println(outcome.Allowed, outcome.Remaining, outcome.Wait) // " +
 			strconv.FormatBool(a.Allowed) + " " + goNumber(a.Remaining) + " " + goNumber(a.WaitSeconds),
-		Retry: n(math.Ceil(wait)),
 	}
 }
 

@@ -29,6 +29,12 @@ type row struct {
 	Never     bool   // it can never be allowed
 }
 
+// point is where its mark in the drawing is.
+func (r row) point() string { return "#" + pointID(r.Number) }
+
+// pointID names a request's mark in the drawing.
+func pointID(number int) string { return "point-" + strconv.Itoa(number) }
+
 // A kin is a relative and what it does with the burst.
 type kin struct {
 	ID      string

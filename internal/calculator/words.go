@@ -1,9 +1,12 @@
 package calculator
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// What the page says with numbers in it. Everything else that it says stands in
-// its template.
+// What the page says with numbers in it, or in several places. Everything else
+// that it says stands in page.templ.
 
 // words are the fields' names for people, in the contract's order.
 var words = [...]viewField{
@@ -12,6 +15,12 @@ var words = [...]viewField{
 	{Label: "今の残り", Unit: "個", Hint: "補充する前の数"},
 	{Label: "経過", Unit: "秒", Hint: "前の補充からの時間"},
 	{Label: "要求数", Unit: "個", Hint: "使いたい数"},
+}
+
+// timesWords are those of the field for a burst.
+var timesWords = viewField{
+	Label: "時刻の並び", Unit: "秒・なくてもよい",
+	Hint: "続けて要求する時刻。「0 0 0.4 1.2」や「50回 0.1秒ごと」のように。200回まで。0秒のときに「今の残り」があるとして、毎回「要求数」を使います。",
 }
 
 func (r reason) japanese() string {
@@ -58,12 +67,11 @@ type result struct {
 	Wait     string   // as shown: rounded up
 	Never    bool     // it can never be allowed
 	Binary   bool     // what is missing does not show in the digits of what is there
-	Show     func(float64) string
 }
 
 func newResult(a Answer) *result {
 	n := number
-	r := &result{Answer: a, Wait: waitText(a.WaitSeconds), Never: !a.CanSatisfy, Show: number}
+	r := &result{Answer: a, Wait: waitText(a.WaitSeconds), Never: !a.CanSatisfy}
 	r.Sum = []string{
 		"min(容量, 今の残り + 経過 × 補充)",
 		"min(" + a.sum() + ")",
@@ -107,6 +115,81 @@ func waitText(wait float64) string {
 	default:
 		return up(wait) + "秒"
 	}
+}
+
+func verdictText(allowed bool) string {
+	if allowed {
+		return "許可"
+	}
+	return "拒否"
+}
+
+func verdictSign(allowed bool) string {
+	if allowed {
+		return "●"
+	}
+	return "○"
+}
+
+// waitCell is a wait as tables have it. never is that no wait is long enough.
+func waitCell(wait string, never bool) string {
+	switch {
+	case wait != "":
+		return wait
+	case never:
+		return "待っても通らない"
+	default:
+		return "なし"
+	}
+}
+
+// title is what the page is called, as far as it depends on the question.
+func (v view) title() string {
+	if v.Result == nil {
+		return "入力の直し"
+	}
+	return verdictText(v.Result.Allowed)
+}
+
+// described is the drawing for those who cannot see it.
+func (b *burst) described() string {
+	const most = 10 // requests; the table has them all
+	var text strings.Builder
+	text.WriteString("横は時間、縦は残りの個数。")
+	for _, r := range b.Rows[:min(len(b.Rows), most)] {
+		text.WriteString(r.At + "秒に" + verdictText(r.Allowed) + "、残り" + r.Remaining + "個")
+		if r.Wait != "" {
+			text.WriteString("、待ち時間" + r.Wait)
+		}
+		text.WriteString("。")
+	}
+	if len(b.Rows) > most {
+		text.WriteString("続きは下の表にあります。")
+	}
+	for _, l := range b.Graph.Lanes {
+		text.WriteString(l.Name + "は" + l.Says + "。")
+	}
+	return text.String()
+}
+
+// compared says how a relative differs from the token bucket.
+func (k *kin) compared() string {
+	text := "どの判定もトークンバケットと同じです。"
+	switch {
+	case k.More > 0:
+		text = "トークンバケットより" + strconv.Itoa(k.More) + "回多く通します。"
+	case k.Fewer > 0:
+		text = "トークンバケットより" + strconv.Itoa(k.Fewer) + "回少なく通します。"
+	case k.Differs:
+		text = "回数は同じですが、通す時刻が違います。"
+	}
+	if k.Slowest != "" {
+		text += "ただし、いちばん長い人は" + k.Slowest + "待たされます。"
+	}
+	if k.Window != "" {
+		text += "窓の長さは" + k.Window + "です。"
+	}
+	return text
 }
 
 // tally says how many of a burst pass, and when.

@@ -90,10 +90,9 @@ func (s *Site) Find(path string) *File {
 	return s.files[path]
 }
 
-// NameAssets returns a page's source with the assets' folder in it, for a page
-// that somebody else makes.
-func (s *Site) NameAssets(source string) string {
-	return strings.ReplaceAll(source, placeholder, s.folder)
+// Asset returns the address of an asset, for a page that somebody else makes.
+func (s *Site) Asset(name string) string {
+	return s.folder + name
 }
 
 // NewPage returns a document that was made for one request, to be kept and

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"kiribashiri/internal/calculator"
 	"kiribashiri/web"
 )
 
@@ -453,15 +454,23 @@ func TestPageNamesOnlyWhatExists(t *testing.T) {
 	if !named[assets+"app.js"] || !named[assets+"style.css"] {
 		t.Errorf("the page names only %v", named)
 	}
-	for _, match := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]*)"`).FindAllStringSubmatch(s.NameAssets(web.Calculator), -1) {
-		named[match[1]] = true
-		if s.Find(match[1]) == nil {
-			t.Errorf("%s: not found", match[1])
+	document, _, err := calculator.NewPage(calculator.Config{Asset: s.Asset, PerSecond: 2, Burst: 2}).Render(nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]*)"`).FindAllSubmatch(document, -1) {
+		address := string(match[1])
+		named[address] = true
+		if s.Find(address) == nil {
+			t.Errorf("%s: not found", address)
 		}
+	}
+	if !named[assets+"calculator.js"] || !named[assets+"calculator.css"] {
+		t.Errorf("the two pages name only %v", named)
 	}
 	// Every file is there for somebody: a page, or a script.
 	var scripts bytes.Buffer
-	err := fs.WalkDir(web.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(web.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && path.Ext(name) == ".js" {
 			scripts.Write(s.Find(assets + name).plain.body)
 		}
