@@ -18,12 +18,11 @@ import (
 func guarded(t *testing.T, path string, answer *http.Response) {
 	t.Helper()
 	api := strings.HasPrefix(path, "/api/")
-	for _, header := range securityHeaders {
-		name, want := header[0], header[1]
+	for name, want := range securityHeaders {
 		if api && name == "Content-Security-Policy" {
 			want = apiPolicy
 		}
-		if got := answer.Header.Values(name); !slices.Equal(got, []string{want}) {
+		if got := answer.Header.Values(name); !slices.Equal(got, want) {
 			t.Errorf("%s %d: %s: %q, want once %q", path, answer.StatusCode, name, got, want)
 		}
 	}

@@ -356,3 +356,19 @@ func TestNothingLeaks(t *testing.T) {
 	eventually(t, "as many files as before", func() bool { return files() <= before })
 	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
+
+// What a move costs the bridge in memory, beside the reply itself.
+func TestAllocationsOfAMove(t *testing.T) {
+	s := onStage(t, "", nil)
+	m := say("look")
+	s.played(m)
+	got := testing.AllocsPerRun(500, func() {
+		if _, err := s.Play(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%.0f allocations", got)
+	if got > 20 {
+		t.Errorf("%.0f allocations, want at most 20", got)
+	}
+}
