@@ -16,10 +16,11 @@ import (
 	"kiribashiri/bench/limiter"
 	"kiribashiri/bench/measure"
 	"kiribashiri/bench/servers"
+	"kiribashiri/bench/stores"
 )
 
 // faces are in the order of the report; choose returns them.
-var faces = []measure.Face{limiter.Face, servers.Answer, servers.Pipe, servers.Move, servers.Growth, servers.Idle}
+var faces = []measure.Face{limiter.Face, stores.Face, servers.Answer, servers.Pipe, servers.Move, servers.Growth, servers.Idle}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -48,14 +48,20 @@ func codeBlocks(t *testing.T, document, language string) []string {
 // documents are those that have the same twice, in English and Japanese.
 var documents = []string{"../docs/WATCHING.md", "../docs/WATCHING.ja.md"}
 
+// linking are those whose links are tried.
+var linking = append([]string{
+	"../README.md", "../README.ja.md", "../SECURITY.md", "../SECURITY.ja.md", "../docs/OPERATING.md", "../docs/OPERATING.ja.md",
+	"../docs/ENGINE.md", "../docs/ENGINE.ja.md", "../docs/SCALING.md", "../docs/SCALING.ja.md",
+}, documents...)
+
 // What an operator may see is explained: every metric, every error code, every line
 // of the log.
 func TestEverythingSeenIsExplained(t *testing.T) {
-	metrics := regexp.MustCompile(`(?m)^kiri_\w+`).FindAllString(readFile(t, "../internal/api/testdata/metrics.txt"), -1)
+	metrics := regexp.MustCompile(`(?m)^kiri_\w+`).FindAllString(readFile(t, "../internal/api/testdata/metrics.txt")+"\n"+readFile(t, "../internal/sharedlimit/testdata/metrics.txt"), -1)
 	metrics = append(metrics, matches(t, `Name: "(kiri_\w+)"`, "../cmd/server/front.go")...)
 	codes := matches(t, `(?m)^\t\{.*, "([a-z_]+)", "`, "../internal/api/errors.go")
 	var messages []string
-	for _, folder := range []string{"../cmd/server", "../internal/api", "../internal/simbridge"} {
+	for _, folder := range []string{"../cmd/server", "../internal/api", "../internal/simbridge", "../internal/sharedlimit"} {
 		files, err := filepath.Glob(folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +99,7 @@ func matches(t *testing.T, pattern, file string) (all []string) {
 
 // Every link leads to a file that is there, and to a heading that it has.
 func TestLinks(t *testing.T) {
-	for _, document := range append([]string{"../README.md", "../README.ja.md", "../SECURITY.md", "../SECURITY.ja.md", "../docs/OPERATING.md", "../docs/OPERATING.ja.md", "../docs/ENGINE.md", "../docs/ENGINE.ja.md"}, documents...) {
+	for _, document := range linking {
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(readFile(t, document), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

@@ -167,18 +167,24 @@ func (s socket) serve(t *testing.T, environ ...string) *program {
 // port of a site without TLS.
 func startCaddy(t *testing.T, path, upstream string, retry bool, edit func(caddyfile, port string) string) (port string, caddy *program) {
 	t.Helper()
-	folder := t.TempDir()
-	caddyfile := read(t, "Caddyfile")
 	port = freePort(t)
+	caddyfile := read(t, "Caddyfile")
 	if edit != nil {
 		caddyfile = edit(caddyfile, port)
 	}
+	return port, runCaddy(t, path, caddyfile, port, "KIRI_UPSTREAM="+upstream, retry)
+}
+
+// runCaddy runs Caddy with a Caddyfile that finds its servers in a variable.
+func runCaddy(t *testing.T, path, caddyfile, port, servers string, retry bool) (caddy *program) {
+	t.Helper()
+	folder := t.TempDir()
 	write(t, filepath.Join(folder, "Caddyfile"), caddyfile)
 	if retry {
 		write(t, filepath.Join(folder, "kiribashiri.d", "retry.caddy"), read(t, "retry.caddy"))
 	}
 	cmd := exec.Command(path, "run", "--adapter", "caddyfile", "--config", filepath.Join(folder, "Caddyfile"))
-	cmd.Env = append(os.Environ(), "KIRI_SITE=http://:"+port, "KIRI_UPSTREAM="+upstream, "CADDY_ADMIN=127.0.0.1:"+freePort(t),
+	cmd.Env = append(os.Environ(), "KIRI_SITE=http://:"+port, servers, "CADDY_ADMIN=127.0.0.1:"+freePort(t),
 		"HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	caddy = launch(t, cmd)
 	eventually(t, "Caddy listens", func() bool {
@@ -188,7 +194,7 @@ func startCaddy(t *testing.T, path, upstream string, retry bool, edit func(caddy
 		}
 		return err == nil
 	})
-	return port, caddy
+	return caddy
 }
 
 func freePort(t *testing.T) string {

@@ -186,7 +186,8 @@ func exported(t *testing.T) map[string][]map[string]string {
 	binary := filepath.Join(t.TempDir(), "server")
 	output(t, "", "go", "build", "-o", binary, "../cmd/server")
 	server := exec.Command(binary)
-	server.Env = append(os.Environ(), "KIRI_ADDR="+addr, "KIRI_ADMIN_ADDR="+admin, "GOMEMLIMIT=200MiB")
+	server.Env = append(os.Environ(), "KIRI_ADDR="+addr, "KIRI_ADMIN_ADDR="+admin, "GOMEMLIMIT=200MiB",
+		"KIRI_BUCKETS=redis://"+freeAddr(t)) // nobody is there, which it must live with
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -319,3 +319,36 @@ func TestServerNeedsNoNetwork(t *testing.T) {
 		t.Errorf("%s was charged", got)
 	}
 }
+
+// The drop-ins of docs/SCALING.md are valid, and do to the units what they are for.
+func TestDropInsOfTheManual(t *testing.T) {
+	for _, manual := range []string{"SCALING.md", "SCALING.ja.md"} {
+		folder := installed(t)
+		blocks := regexp.MustCompile("(?ms)^```ini\n# /etc/systemd/system/(\\S+)\n(.*?)^```$").FindAllStringSubmatch(read(t, filepath.Join("..", "docs", manual)), -1)
+		if len(blocks) != 2 {
+			t.Fatalf("%s has %d drop-ins, want 2", manual, len(blocks))
+		}
+		for _, block := range blocks {
+			write(t, filepath.Join(folder, block[1]), block[2])
+		}
+		verify := func() string {
+			cmd := exec.Command(found(t, "systemd-analyze"), append([]string{"verify", "--recursive-errors=yes"}, units...)...)
+			cmd.Dir = folder
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				return fmt.Sprintf("%v: %s", err, out)
+			}
+			return string(out)
+		}
+		if said := verify(); said != "" {
+			t.Errorf("%s: %s", manual, said)
+		}
+		for _, block := range blocks { // they are really read
+			write(t, filepath.Join(folder, block[1]), block[2]+"NoSuchKey=yes\n")
+			if said := verify(); !strings.Contains(said, "NoSuchKey") {
+				t.Errorf("%s: a mistake in %s is not noticed: %q", manual, block[1], said)
+			}
+			write(t, filepath.Join(folder, block[1]), block[2])
+		}
+	}
+}

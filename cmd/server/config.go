@@ -24,6 +24,7 @@ import (
 
 	"kiribashiri/internal/limits"
 	"kiribashiri/internal/seal"
+	"kiribashiri/internal/sharedlimit"
 )
 
 // errMistaken marks what the operator has to put right before a start can help.
@@ -46,6 +47,9 @@ type config struct {
 	Proxies prefixes `env:"KIRI_PROXIES"`
 	// Origins are the other origins whose pages may call the API.
 	Origins origins `env:"KIRI_ORIGINS"`
+	// Buckets is the store of the clients' buckets that several servers share; without
+	// one each server has its own.
+	Buckets sharedlimit.Store `env:"KIRI_BUCKETS"`
 	// StateKeys seal the states that players carry; none: they go in the open.
 	StateKeys keyFile `env:"KIRI_STATE_KEY_FILE"`
 	// LogFormat is text, json, or auto: text on a terminal and JSON elsewhere.
@@ -92,6 +96,9 @@ func readConfig(environ []string) (config, error) {
 			if parse, ok := errors.AsType[env.ParseError](one); ok {
 				name := variable(parse.Name)
 				one = fmt.Errorf("%s: %q: %s", name, set[name], wanted(parse))
+				if parse.Type == reflect.TypeFor[sharedlimit.Store]() { // it may hold a password
+					one = fmt.Errorf("%s: %s", name, wanted(parse))
+				}
 			}
 			mistakes = append(mistakes, one)
 		}

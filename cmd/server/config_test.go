@@ -14,7 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"kiribashiri/internal/limits"
+	"kiribashiri/internal/ratelimit"
 )
 
 func TestWrongUse(t *testing.T) {
@@ -33,6 +36,7 @@ func TestWrongUse(t *testing.T) {
 		{"a mistake", "KIRI_QUEUE: ", nil, []string{"KIRI_QUEUE=many"}},
 		{"a program that is none", "KIRI_SIM: ", nil, []string{"KIRI_SIM=" + text}},
 		{"a page that is no origin", "KIRI_ORIGINS: ", nil, []string{"KIRI_ORIGINS=friend.example"}},
+		{"buckets too slow to share", "KIRI_BUCKETS: ", nil, []string{"KIRI_BUCKETS=redis://127.0.0.1", "KIRI_PER_IP_PER_SEC=1e-9", "KIRI_PER_IP_BURST=10"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stderr lockedBuffer
@@ -134,6 +138,7 @@ func TestConfig(t *testing.T) {
 			"KIRI_PROXIES=10.0.0.0/33", "KIRI_LOG_FORMAT=xml", "KIRI_LOG_LEVEL=loud", "KIRI_PER_IP_PER_SEC=0", "KIRI_PER_IP_BURST=NaN",
 			"KIRI_QUEUE=many", "KIRI_SIM_REPLY=30", "KIRI_BODY_BYTES=-1", "KIRI_INPUT_CHARS=1.5", "KIRI_CLIENTS=99999999999999999999", "KIRI_ORIGINS=friend.example",
 			"KIRI_STATE_KEY_FILE=/nowhere/keys",
+			"KIRI_BUCKETS=http://store",
 		}
 		if len(wrong) != len(variables()) {
 			t.Errorf("%d rows for %d variables", len(wrong), len(variables()))
@@ -165,6 +170,48 @@ func TestConfig(t *testing.T) {
 	} {
 		if _, err := readConfig([]string{row.entry}); err == nil || !strings.Contains(err.Error(), row.says) {
 			t.Errorf("%s: %v, want it to say %q", row.entry, err, row.says)
+		}
+	}
+}
+
+func TestBuckets(t *testing.T) {
+	for _, row := range []struct{ value, where string }{
+		{"redis://store", "store:6379"},
+		{"valkey://alice:open%3Asesame@10.0.0.7:6380/3", "10.0.0.7:6380"},
+		{"rediss://[2001:db8::7]", "[2001:db8::7]:6379"},
+		{"valkeys://:open-sesame@store/", "store:6379"},
+		{"redis://a:1, redis://b:2,redis://c:3", "a:1,b:2,c:3"},
+		{"redis://alice:open-sesame@a,valkey://alice:open-sesame@b", "a:6379,b:6379"},
+		{"", ""},
+	} {
+		cfg, err := readConfig([]string{"KIRI_BUCKETS=" + row.value})
+		if err != nil || cfg.Buckets.String() != row.where || cfg.Buckets.IsZero() != (row.value == "") {
+			t.Errorf("%q: %q, %v, want %q", row.value, cfg.Buckets, err, row.where)
+		}
+	}
+	for _, row := range []struct{ value, says string }{
+		{"http://alice:open-sesame@store", "want redis, rediss, valkey or valkeys"},
+		{"alice:open-sesame@store:6379", "want redis"},
+		{"store:6379", "want redis"},
+		{"redis:store", "want redis://host:port"},
+		{"redis://alice:open-sesame%zz@store", "want redis://host:port"},
+		{"redis://alice:open-sesame@store:many", "want redis://host:port"},
+		{"redis://alice:open-sesame@:6379", "no host"},
+		{"redis://alice:open-sesame@store:70000", "the port"},
+		{"redis://alice:open-sesame@store/first", "number of a database"},
+		{"redis://alice:open-sesame@store/-1", "number of a database"},
+		{"redis://alice:open-sesame@store?db=3", "no options"},
+		{"redis://a,", "entry 2: want redis"},
+		{"redis://alice:open-sesame@a,redis://b", "entry 2: a cluster's servers have one user"},
+		{"redis://a,rediss://b", "all TLS or none"},
+		{"redis://a,redis://b/1", "no databases"},
+		{"redis://a/1,redis://b", "no databases"},
+	} {
+		_, err := readConfig([]string{"KIRI_BUCKETS=" + row.value})
+		if err == nil || !strings.Contains(err.Error(), "KIRI_BUCKETS: ") || !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%s: %v, want it to say %q", row.value, err, row.says)
+		} else if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "alice") {
+			t.Errorf("%s: the credentials are shown: %v", row.value, err)
 		}
 	}
 }
@@ -205,6 +252,25 @@ func TestKeyFileMistakes(t *testing.T) {
 		if _, err := readConfig([]string{"KIRI_STATE_KEY_FILE=" + name}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want it to say %q", err, says)
 		}
+	}
+}
+
+// Without a shared store nothing of it is there.
+func TestWithoutBucketsNothingIsShared(t *testing.T) {
+	cfg, err := readConfig(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	limiter, _, err := newLimiter(cfg, registry, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := limiter.(*ratelimit.Limiter); !ok {
+		t.Errorf("moves are charged by a %T", limiter)
+	}
+	if families, err := registry.Gather(); err != nil || len(families) > 0 {
+		t.Errorf("it has metrics: %v %v", families, err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"kiribashiri/internal/api"
 	"kiribashiri/internal/limits"
 	"kiribashiri/internal/ratelimit"
+	"kiribashiri/internal/sharedlimit"
 	"kiribashiri/internal/simbridge"
 	"kiribashiri/internal/static"
 	"kiribashiri/web"
@@ -42,18 +43,16 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		return err
 	}
 	bridge := simbridge.New(simbridge.Config{Command: engine, Env: cfg.engineEnv, Limits: cfg.Limits, Log: log})
-	limiter, err := ratelimit.New(ratelimit.Config{
-		PerSecond: cfg.Limits.PerIPPerSec, Burst: cfg.Limits.PerIPBurst, Clients: cfg.Limits.Clients,
-	})
-	if err != nil {
-		return err
-	}
 	site, err := static.New(web.Files)
 	if err != nil {
 		return err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	limiter, runLimiter, err := newLimiter(cfg, registry, log)
+	if err != nil {
+		return err
+	}
 	handler, err := api.New(api.Config{
 		Limits:  cfg.Limits,
 		Kinds:   cfg.Kinds,
@@ -93,10 +92,11 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		defer private.Close()
 		group.Go(func() error { return admin.serve(private) })
 	}
-	engines, stopEngines := context.WithCancel(context.WithoutCancel(ctx)) // requests end before the engines do
-	defer stopEngines()
+	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // requests end before what they need does
+	defer stopBehind()
+	group.Go(func() error { return runLimiter(behind) })
 	group.Go(func() error {
-		if err := bridge.Run(engines); err != nil {
+		if err := bridge.Run(behind); err != nil {
 			return fmt.Errorf("%w:\nKIRI_SIM: %w", errMistaken, err)
 		}
 		return nil
@@ -139,7 +139,7 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 		log.Info("draining", "cause", context.Cause(broken))
 		tell(stopping, log)
 		front.drain(public)
-		stopEngines()
+		stopBehind()
 		front.shutdown()
 		return admin.server.Close()
 	})
@@ -148,6 +148,22 @@ func serve(ctx context.Context, cfg config, environ []string, hangups <-chan os.
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// newLimiter returns the limiter that was configured, and what runs as long as it is
+// used: this server's own buckets, or those that it shares with others.
+func newLimiter(cfg config, registry prometheus.Registerer, log *slog.Logger) (api.Limiter, func(context.Context) error, error) {
+	local, err := ratelimit.New(ratelimit.Config{
+		PerSecond: cfg.Limits.PerIPPerSec, Burst: cfg.Limits.PerIPBurst, Clients: cfg.Limits.Clients,
+	})
+	if err != nil || cfg.Buckets.IsZero() {
+		return local, func(context.Context) error { return nil }, err
+	}
+	shared, err := sharedlimit.New(sharedlimit.Config{Limits: cfg.Limits, Store: cfg.Buckets, Local: local, Log: log}, registry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w:\nKIRI_BUCKETS: %w", errMistaken, err)
+	}
+	return shared, shared.Run, nil
 }
 
 // unlessClosed is err, or nil if a server ended because its listener was closed.

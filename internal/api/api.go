@@ -33,6 +33,14 @@ type Player interface {
 	Status() simbridge.Status
 }
 
+// A Limiter says whether a client may move. It keeps nobody waiting.
+type Limiter interface {
+	// Take takes one of client's tokens if there is one.
+	Take(client netip.Addr) ratelimit.Decision
+	// Clients is how many clients are remembered.
+	Clients() int
+}
+
 // Config is what a [Server] needs to know. All fields must be set, but Origins
 // may be empty, and without a Seal states go in the open.
 type Config struct {
@@ -41,7 +49,7 @@ type Config struct {
 	Proxies []netip.Prefix // peers whose X-Forwarded-For is believed
 	Origins []string       // other origins whose pages may call the API, as browsers write them
 	Player  Player
-	Limiter *ratelimit.Limiter
+	Limiter Limiter
 	Site    *static.Site
 	Seal    *seal.Box // nil: players get and send states as the engine writes them
 	Version string

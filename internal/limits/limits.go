@@ -25,6 +25,19 @@ type Limits struct {
 	// each. Beyond it those nearest to a full bucket are forgotten first.
 	Clients int `env:"KIRI_CLIENTS"`
 
+	// A store that several servers share.
+
+	// StoreTime is how long one move waits for the shared store's answer. A store on
+	// the same network answers in a fraction of a millisecond.
+	StoreTime time.Duration
+	// StoreCalls is how many moves ask the store at once; more are not worth a wait.
+	StoreCalls int
+	// StoreDial bounds each step of reaching the store, which no move waits for.
+	StoreDial time.Duration
+	// StorePause is how long a store that is away is left alone before it is tried
+	// again.
+	StorePause time.Duration
+
 	// One move.
 
 	// BodyBytes bounds a request's body. A state is a few KiB.
@@ -167,6 +180,11 @@ func Default() Limits {
 		PerIPPerSec: 2,
 		PerIPBurst:  2,
 		Clients:     1_000_000,
+
+		StoreTime:  5 * time.Millisecond,
+		StoreCalls: 512,
+		StoreDial:  time.Second,
+		StorePause: time.Second,
 
 		BodyBytes:      64 << 10,
 		InputChars:     200,

@@ -107,9 +107,58 @@ func (l *Limiter) take(key uint64, now time.Duration) Decision {
 	}
 	debt += u.token
 	s.full[key] = u.earned(now-s.base) + debt
+	return u.after(debt)
+}
+
+// after returns the decision of a bucket from which a token has been taken, and
+// that lacks debt since.
+func (u *units) after(debt int64) Decision {
 	remaining := (u.capacity - debt) / u.token
 	next := min((remaining+1)*u.token, u.capacity) - (u.capacity - debt)
 	return Decision{Remaining: remaining, Next: u.time(next)}
+}
+
+// Settle is for one who also asks a bucket elsewhere, of which client's bucket here
+// sees only a part of what is taken. After a Take that was allowed it sets the one
+// here right by the one there, which has allowed the move or not and is full again
+// after full. A move that was not allowed gets its token back here. The answer has
+// taken some time to come, and nobody knows which part of it came before the other
+// bucket was looked at: the decision counts full from now, so that who waits has
+// waited long enough, and the bucket here from when the other was asked, so that it
+// refuses nothing that the other would allow. Its own waits are too short by took at
+// most.
+func (l *Limiter) Settle(client netip.Addr, full, took time.Duration, allowed bool) Decision {
+	return l.settle(key(client), time.Since(l.start), full, took, allowed)
+}
+
+func (l *Limiter) settle(key uint64, now, full, took time.Duration, allowed bool) Decision {
+	u := &l.units
+	s := &l.shards[maphash.Comparable(l.seed, key)%uint64(len(l.shards))]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = s.at(now, l)
+
+	lacks := func(full time.Duration) int64 {
+		if full < u.time(u.capacity) {
+			return u.earned(max(full, 0))
+		}
+		return u.capacity
+	}
+	old, known := s.full[key]
+	debt := max(old-u.earned(now-s.base), 0)
+	if !allowed {
+		debt = max(debt-u.token, 0)
+	}
+	if !known && len(s.full) >= l.share {
+		s.makeRoom()
+	}
+	s.full[key] = u.earned(now-s.base) + max(debt, lacks(full-took))
+	debt = max(debt, lacks(full))
+	if allowed {
+		return u.after(debt)
+	}
+	wait := max(u.time(debt+u.token-u.capacity), 1) // it was refused there, whatever rounding says
+	return Decision{Wait: wait, Next: wait}
 }
 
 // Clients reports how many clients' buckets are not known to be full. It also

@@ -458,3 +458,49 @@ func BenchmarkTake(b *testing.B) {
 		}
 	})
 }
+
+// A bucket elsewhere allows or refuses what this one has allowed, and the two agree
+// from then on.
+func TestSettle(t *testing.T) {
+	const ms = time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2, 2, 1000)
+		claim := func(what string, got, want Decision) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: %+v, want %+v", what, got, want)
+			}
+		}
+		allowed(t, l, alice, 1)
+		claim("nothing new", l.Settle(alice, 500*ms, 0, true), Decision{Remaining: 1, Next: 500 * ms})
+		claim("allowed, and others took some", l.Settle(alice, 700*ms, 0, true), Decision{Remaining: 0, Next: 200 * ms})
+		denied(t, l, alice, 200*ms)
+		claim("it is no fuller here", l.Settle(alice, 100*ms, 0, true), Decision{Remaining: 0, Next: 200 * ms})
+
+		allowed(t, l, bob, 1)
+		claim("refused", l.Settle(bob, 1000*ms, 0, false), Decision{Wait: 500 * ms, Next: 500 * ms})
+		denied(t, l, bob, 500*ms)
+		time.Sleep(500 * ms)
+		allowed(t, l, bob, 1) // not twice charged
+
+		carol := netip.MustParseAddr("203.0.113.1")
+		allowed(t, l, carol, 1)
+		claim("an answer that took its time", l.Settle(carol, 800*ms, 100*ms, false), Decision{Wait: 300 * ms, Next: 300 * ms})
+		denied(t, l, carol, 200*ms)
+		time.Sleep(200 * ms)
+		allowed(t, l, carol, 1)
+		claim("more than a full bucket", l.Settle(carol, time.Hour, 0, false), Decision{Wait: 500 * ms, Next: 500 * ms})
+		claim("refused for a reason of rounding", l.Settle(netip.MustParseAddr("203.0.113.2"), 0, 0, false), Decision{Wait: 1, Next: 1})
+		claim("an answer later than all", l.Settle(netip.MustParseAddr("203.0.113.3"), 10*ms, time.Hour, true), Decision{Remaining: 1, Next: 10 * ms})
+	})
+}
+
+func TestSettleRemembersNoMoreThanItsShare(t *testing.T) {
+	l := newLimiter(t, 2, 2, 10)
+	for i := range 100 {
+		l.Settle(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), time.Second, 0, false)
+	}
+	if n := l.Clients(); n > 10 {
+		t.Errorf("%d clients are remembered, want at most 10", n)
+	}
+}
