@@ -175,3 +175,103 @@ func TestCallerOfTheLineAheadLeaves(t *testing.T) {
 	})
 	clients.Wait()
 }
+
+// So is one that writes something more after its reply, whoever was told of it.
+func TestStrayLineBehindItsReplyIsFoundOut(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, "", func(lim *limits.Limits) { lim.BackoffMax = lim.BackoffMin })
+	for round, want := range []string{"stray", "stray", ErrPoisonMove.Error()} {
+		got := s.inTurn(say("both stray"), say("victim"), say("behind"))
+		if got[0] != want && got[0] != "both "+want {
+			t.Errorf("round %d: the move itself got %q, want %q", round, got[0], want)
+		}
+		if round > 0 && (got[1] != "victim" || got[2] != "behind") {
+			t.Errorf("round %d: who came behind it got %q", round, got[1:])
+		}
+	}
+}
+
+// The end of one engine is one end, even if the same move was there twice.
+func TestOneEndCountsOnce(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, "", nil)
+	twice := say("swallow-and-crash 1s")
+	if got := s.inTurn(twice, twice); got[0] != "another waits" || !strings.HasPrefix(got[1], ErrEngineFailed.Error()) {
+		t.Fatalf("%q, want the first to be answered and the second to fail", got)
+	}
+	s.played(twice)
+}
+
+// held is a stage on which one move is being played, until the gate opens, and a long
+// one waits right behind it, which the engine has not been given.
+func held(t *testing.T, engines int) (s *stage, long context.CancelFunc, answered <-chan error, gate func()) {
+	t.Helper()
+	s = onStage(t, "", func(lim *limits.Limits) { lim.SimEngines = engines })
+	eventually(t, "all are up", func() bool { return s.Status().Up == engines })
+	folder := t.TempDir()
+	open := func(name string) {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	play := func(ctx context.Context, order string) <-chan error {
+		waiting, done := s.Status().Waiting, make(chan error, 1)
+		go func() {
+			_, err := s.Play(ctx, say(order))
+			done <- err
+		}()
+		eventually(t, "the move is taken", func() bool { return s.Status().Waiting == waiting+1 })
+		time.Sleep(50 * time.Millisecond) // from its slot to the queue is a step more
+		return done
+	}
+	var first <-chan error
+	for n := range engines {
+		done := play(t.Context(), "wait-for "+filepath.Join(folder, fmt.Sprint("first", n)))
+		if n == 0 {
+			first = done
+		}
+	}
+	play(t.Context(), "wait-for "+filepath.Join(folder, "second"))
+	ctx, cancel := context.WithCancel(t.Context())
+	answered = play(ctx, strings.Repeat("x", 40<<10))
+	open("first0")
+	<-first // and its engine plays the second, and looks ahead
+	time.Sleep(100 * time.Millisecond)
+	return s, cancel, answered, func() {
+		for n := 1; n < engines; n++ {
+			open(fmt.Sprint("first", n))
+		}
+		if engines == 1 {
+			open("second")
+		}
+	}
+}
+
+// A turn that an engine cannot be given yet is its caller's to take away.
+func TestCallerOfAHeldTurnLeaves(t *testing.T) {
+	t.Parallel()
+	s, leave, answered, gate := held(t, 1)
+	leave()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Errorf("Play = %v, want %v", err, context.Canceled)
+	}
+	eventually(t, "its slot is free", func() bool { return s.Status().Waiting == 1 })
+	gate()
+	s.played(say("next"))
+}
+
+// And another engine's to play.
+func TestHeldTurnGoesToAnIdleEngine(t *testing.T) {
+	t.Parallel()
+	_, leave, answered, gate := held(t, 2)
+	defer leave()
+	gate() // the other engine is idle now, and the one that has the turn still plays
+	select {
+	case err := <-answered:
+		if err != nil {
+			t.Errorf("Play = %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for its engine, while another one is idle")
+	}
+}

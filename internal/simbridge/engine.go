@@ -43,7 +43,7 @@ var (
 	errEnded   = errors.New("it ended") // the process, or only its output
 	errTimeout = errors.New("it did not answer in time")
 	errStopped = errors.New("the bridge stops")
-	errStray   = errors.New("it wrote something that nobody asked for") // after the reply to an earlier move
+	errBehind  = errors.New("the move before broke the protocol")
 )
 
 const readBuffer = 32 << 10 // bytes; most replies fit, longer ones are put together
@@ -159,8 +159,8 @@ func (e *engine) answer(t *turn) (Reply, error) {
 	return Reply{Line: line, Rejected: a.rejected, State: a.state}, err
 }
 
-// unbegun reports whether an engine that has ended had read nothing of the line that
-// it was given for t. It kills what may be left, so that this stays true.
+// unbegun reports whether an engine that is given up has read nothing of the line that
+// it was given for t. It kills the engine, so that this stays true.
 func (e *engine) unbegun(t *turn) bool {
 	e.process.kill()
 	return e.process.endsWithin(e.cfg.Limits.ReapTime) && unread(e.process.stdin, e.sent-t.from)
@@ -204,9 +204,7 @@ func (e *engine) receive(id uint64, limit time.Duration) ([]byte, answer, error)
 	switch {
 	case err != nil:
 		return nil, a, fmt.Errorf("its reply is %q: %w", clip(string(line), e.cfg.Limits.LogText), err)
-	case a.hasID && a.id < id:
-		return nil, a, fmt.Errorf("%w: its reply bears id %d, want %d", errStray, a.id, id)
-	case a.hasID && a.id > id:
+	case a.hasID && a.id != id:
 		return nil, a, fmt.Errorf("its reply bears id %d, want %d", a.id, id)
 	case e.echoes && !a.hasID:
 		return nil, a, fmt.Errorf("its reply bears no id, want %d", id)
@@ -235,7 +233,7 @@ func (e *engine) quiet() error {
 		}
 		stray = e.stray[:n]
 	}
-	return fmt.Errorf("%w: %q", errStray, clip(string(stray), e.cfg.Limits.LogText))
+	return fmt.Errorf("it wrote something that nobody asked for: %q", clip(string(stray), e.cfg.Limits.LogText))
 }
 
 // write hands the engine one line. One that does not take it within the limit has

@@ -289,7 +289,8 @@ func (l *lane) play(ctx context.Context, e *engine, t *turn) error {
 	return nil
 }
 
-// exchange has the engine answer t, and takes the turn behind it meanwhile.
+// exchange has the engine answer t, and takes the turn behind it meanwhile. One whose
+// line could not be written is still there for other engines until t is answered.
 func (l *lane) exchange(ctx context.Context, e *engine, t *turn) (next *turn, reply Reply, err error) {
 	if t.id == 0 {
 		if err := e.give(t); err != nil {
@@ -297,6 +298,10 @@ func (l *lane) exchange(ctx context.Context, e *engine, t *turn) (next *turn, re
 		}
 	}
 	next = l.lookAhead(ctx, e, t)
+	if next != nil && next.id == 0 {
+		takeBack := l.b.lend(next)
+		defer func() { next = takeBack() }()
+	}
 	reply, err = e.answer(t)
 	return next, reply, err
 }
@@ -364,13 +369,15 @@ func (l *lane) settle(e *engine, t *turn, reply Reply, err error) {
 		e.last = t.line.hash
 	case errors.Is(err, errStopped):
 		err = ErrEngineDown
-	case (errors.Is(err, errEnded) || errors.Is(err, errStray)) && e.unbegun(t):
+	case !errors.Is(err, errTimeout) && e.unbegun(t):
 		l.b.giveBack(t)
 		return
-	case errors.Is(err, errStray): // an earlier move's doing, which end holds to account
+	case errors.Is(err, errBehind):
 		err = fmt.Errorf("%w: %w", ErrEngineFailed, err)
 	default:
-		if t.ahead && errors.Is(err, errEnded) { // or else the move before has done it, after its reply
+		// Where the line was there already, it may be the doing of the move before, after
+		// its reply: one end, held against both, but once if they are the same.
+		if t.ahead && !errors.Is(err, errTimeout) && e.last != t.line.hash {
 			l.accuse(e)
 		} else {
 			l.acquit(e)
@@ -393,7 +400,7 @@ func (l *lane) release(e *engine, next *turn, err error) {
 		l.b.giveBack(next)
 		return
 	}
-	l.settle(e, next, Reply{Wait: time.Since(next.came)}, fmt.Errorf("%w: %w", errStray, err))
+	l.settle(e, next, Reply{Wait: time.Since(next.came)}, fmt.Errorf("%w: %w", errBehind, err))
 }
 
 // accuse holds the last move that was answered to account for the end of the engine.

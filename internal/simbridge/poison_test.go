@@ -93,3 +93,17 @@ func TestSurvivedMoveIsInnocent(t *testing.T) {
 		s.played(say("another"))
 	}
 }
+
+// A wrong answer is the doing of the move that it answers, and not of the one before,
+// whatever its id.
+func TestWrongAnswerIsItsMovesDoing(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, "", nil)
+	const wrong = `print {"id":0,"ok":false}`
+	for range 2 {
+		s.played(say("innocent"))
+		s.failed(say(wrong), ErrEngineFailed)
+	}
+	s.played(say("innocent"))
+	s.failed(say(wrong), ErrPoisonMove)
+}

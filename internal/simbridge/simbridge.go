@@ -185,7 +185,7 @@ func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
 	}
 
 	t := &turn{ctx: ctx, line: line, came: time.Now(), done: make(chan result, 1)}
-	if err := b.handOver(t); err != nil {
+	if err := b.handOver(t, nil); err != nil {
 		<-b.slots
 		return Reply{Wait: time.Since(t.came)}, err
 	}
@@ -198,7 +198,8 @@ func (b *Bridge) Play(ctx context.Context, m Move) (Reply, error) {
 }
 
 // handOver waits until a lane takes t, and its slot with it, or says why none will.
-func (b *Bridge) handOver(t *turn) error {
+// Once keep is closed nobody waits any more: then it is errKept.
+func (b *Bridge) handOver(t *turn, keep <-chan struct{}) error {
 	select {
 	case b.turns <- t:
 		return nil
@@ -206,19 +207,49 @@ func (b *Bridge) handOver(t *turn) error {
 		return ErrEngineDown
 	case <-t.ctx.Done():
 		return context.Cause(t.ctx)
+	case <-keep:
+		return errKept
 	}
 }
+
+var errKept = errors.New("no lane has taken the turn so far")
 
 // giveBack lets another engine have a turn that its lane has not begun. The lane
 // does not wait for it.
 func (b *Bridge) giveBack(t *turn) {
 	t.id, t.ahead, t.returned = 0, false, true
 	b.returned.Go(func() { // ends as handOver does, at the latest when Run ends
-		if err := b.handOver(t); err != nil {
-			<-b.slots
-			t.done <- result{Reply{Wait: time.Since(t.came)}, err}
+		if err := b.handOver(t, nil); err != nil {
+			b.drop(t, err)
 		}
 	})
+}
+
+// lend lets another lane have a turn until takeBack is called, which returns it, or
+// nil if it has gone.
+func (b *Bridge) lend(t *turn) (takeBack func() *turn) {
+	keep, kept := make(chan struct{}), make(chan *turn, 1)
+	b.returned.Go(func() { // ends as handOver does, at the latest when it is taken back
+		switch err := b.handOver(t, keep); {
+		case errors.Is(err, errKept):
+			kept <- t
+		case err != nil:
+			b.drop(t, err)
+			fallthrough
+		default:
+			kept <- nil
+		}
+	})
+	return func() *turn {
+		close(keep)
+		return <-kept
+	}
+}
+
+// drop gives the slot of a turn back that no lane will take, and says why.
+func (b *Bridge) drop(t *turn, err error) {
+	<-b.slots
+	t.done <- result{Reply{Wait: time.Since(t.came)}, err}
 }
 
 // A Status is what an operator wants to know of a bridge.
