@@ -15,8 +15,8 @@ ARG COMMIT=
 # HTTP/2 is left out: it is spoken with TLS, which is the proxy's.
 RUN CGO_ENABLED=0 go build -trimpath -tags nethttpomithttp2 -ldflags "-s -w -X main.built=${VERSION} -X main.commit=${COMMIT}" -o /out/server ./cmd/server
 
-# Nothing is needed but the binary: it is static, calls nobody, and reads no time
-# zones or certificates. The built-in engine is found through /proc, which a
+# Nothing is needed but the binary: it is static, reads no time zones, and calls nobody
+# but the store of KIRI_BUCKETS, which with TLS needs certificates mounted. The built-in engine is found through /proc, which a
 # container has.
 FROM scratch
 COPY --from=build /out/server /server

@@ -96,7 +96,7 @@ func readConfig(environ []string) (config, error) {
 			if parse, ok := errors.AsType[env.ParseError](one); ok {
 				name := variable(parse.Name)
 				one = fmt.Errorf("%s: %q: %s", name, set[name], wanted(parse))
-				if parse.Type == reflect.TypeFor[sharedlimit.Store]() { // it may hold a password
+				if parse.Type == reflect.TypeFor[sharedlimit.Store]() || errors.Is(parse.Err, errKeyItself) { // it may hold a secret
 					one = fmt.Errorf("%s: %s", name, wanted(parse))
 				}
 			}
@@ -273,10 +273,15 @@ type keyFile struct {
 	shared bool // every user of this machine can read it
 }
 
+var errKeyItself = errors.New("this is a key, want the name of a file that holds it")
+
 // maxKeyFile bounds a key file, in bytes.
 const maxKeyFile = 4 << 10
 
 func (k *keyFile) UnmarshalText(name []byte) error {
+	if _, err := seal.New(name); err == nil {
+		return errKeyItself
+	}
 	file, err := os.Open(string(name))
 	if err != nil {
 		return reason(err)

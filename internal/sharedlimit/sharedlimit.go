@@ -168,7 +168,7 @@ func (l *Limiter) Run(ctx context.Context) error {
 			away = false
 		})
 		if err != nil && !away {
-			text := err.Error() // of a stranger, if that is no store
+			text := l.cfg.Store.hide(err.Error()) // of a stranger, if that is no store
 			l.cfg.Log.Warn("the shared store is away, each server limits by itself", "store", l.cfg.Store.String(), "err", text[:min(len(text), l.cfg.Limits.LogText)])
 			away = true
 		}

@@ -32,7 +32,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// After a cluster's client has looked at the cluster it rests for five seconds,
+	// closed or not, and ends.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valkey-io/valkey-go.(*clusterClient)._refresh.func2"))
+}
 
 // withCancel is a context that a test ends, at the latest when it ends itself.
 func withCancel(t *testing.T) (context.Context, context.CancelFunc) {
@@ -334,6 +338,15 @@ func TestStoresThatAreNone(t *testing.T) {
 	garbage := listen(t, func(conn net.Conn) { conn.Write([]byte("\x00\xff\x17garbage\r\n")) })
 	html := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(html.Close)
+	quoting := listen(t, func(conn net.Conn) {
+		for in := bufio.NewReader(conn); ; { // as one does whose AUTH has another name
+			if line, err := in.ReadString('\n'); err != nil {
+				return
+			} else if strings.Contains(line, "sesame") {
+				fmt.Fprintf(conn, "-ERR unknown command, with args beginning with: `open-sesame`\r\n")
+			}
+		}
+	})
 	locked := startRedis(t, "--requirepass", "another")
 	full := startRedis(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	replica := startRedis(t, "--replicaof", "127.0.0.1", freePort(t))
@@ -345,6 +358,7 @@ func TestStoresThatAreNone(t *testing.T) {
 		{"one that closes", "valkey://alice:open-sesame@" + closing, ""},
 		{"garbage", "redis://alice:open-sesame@" + garbage, ""},
 		{"a web server", "redis://alice:open-sesame@" + strings.TrimPrefix(html.URL, "http://"), ""},
+		{"one that quotes", "redis://alice:open-sesame@" + quoting, "beginning with"},
 		{"a wrong password", "redis://alice:open-sesame@127.0.0.1:" + locked.port, "WRONGPASS"},
 		{"no password", "redis://127.0.0.1:" + locked.port, "NOAUTH"},
 		{"a full one", "redis://127.0.0.1:" + full.port, "OOM"},

@@ -87,6 +87,16 @@ func (s Store) IsZero() bool { return len(s.addrs) == 0 }
 // String is for the log: where the store is, and no credentials.
 func (s Store) String() string { return strings.Join(s.addrs, ",") }
 
+// hide takes the credentials out of a text, for stores quote what they do not like.
+func (s Store) hide(text string) string {
+	for _, secret := range []string{s.pass, s.user} {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
+
 // dial connects, and returns within about two limits. A client may come with an error,
 // too, and is to be closed.
 func (s Store) dial(limit time.Duration) (valkey.Client, error) {
