@@ -248,7 +248,11 @@ func TestKeyFileMistakes(t *testing.T) {
 			t.Errorf("%v, want it to say %q and not the key", err, row.says)
 		}
 	}
-	if _, err := readConfig([]string{"KIRI_STATE_KEY_FILE=" + secret}); err == nil || !strings.Contains(err.Error(), "this is a key") || strings.Contains(err.Error(), secret[:8]) {
+	key, err := os.ReadFile(writeKeys(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig([]string{"KIRI_STATE_KEY_FILE=" + string(key)}); err == nil || !strings.Contains(err.Error(), "this is a key") || strings.Contains(err.Error(), string(key[:8])) {
 		t.Errorf("%v, want it to say that this is a key, and not the key", err)
 	}
 	for name, says := range map[string]string{name + ".none": "no such file", t.TempDir(): "is a directory"} {
