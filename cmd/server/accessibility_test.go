@@ -18,6 +18,7 @@ const axe = "../../web/testdata/axe/node_modules/axe-core/axe.min.js"
 // axe-core finds nothing wrong with any state of the pages, in both themes. What
 // it cannot decide is looked at by people.
 func TestAccessibility(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile(axe)
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
 		t.Skip("axe-core is not installed: npm ci --prefix web/testdata/axe")

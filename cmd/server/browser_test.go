@@ -17,6 +17,7 @@ import (
 
 // The page as players have it: a real browser, the real server and its engine.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	// All sites are of one host, so one process may draw all their pages.
 	browser := startBrowser(t, chromedp.Flag("process-per-site", true))
 	server, whole := unhurried(t), t

@@ -21,6 +21,7 @@ import (
 // The calculator's page in a real browser, as people have it with and without
 // script.
 func TestCalculatorInBrowser(t *testing.T) {
+	t.Parallel()
 	browser := startBrowser(t)
 	s := start(t)
 	for _, row := range []struct {

@@ -24,6 +24,7 @@ import (
 // that can be done: there are never more than the limit, neither memory nor files
 // grow beyond their bound, and whoever comes to play meanwhile plays.
 func TestCrowdOfConnections(t *testing.T) {
+	t.Parallel()
 	lim := limits.Default()
 	most := lim.Conns + lim.Queue
 	crowd := 10_000

@@ -36,6 +36,7 @@ func TestNoEngineOutlivesAKilledServer(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	s := start(t, withTestEngine())
 	_, said := s.say("192.0.2.1", "")
 	pid, _ := strconv.Atoi(said)
@@ -80,6 +81,7 @@ func TestDrain(t *testing.T) {
 
 // Who waits longer than a drain may take is told so, and not cut off.
 func TestDrainAnswersWhatItCannotWaitFor(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes the drain's whole 12 s")
 	}

@@ -71,6 +71,7 @@ func testHostileText(t *testing.T, p *player) {
 // A page of somebody else's makes a visitor's browser do what it can: it gets no
 // move played, reads nothing, and shows nothing of ours.
 func TestHostilePage(t *testing.T) {
+	t.Parallel()
 	browser := startBrowser(t)
 	s := unhurried(t)
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
