@@ -5,6 +5,7 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ const (
 
 // Requests keep coming while the server is restarted again and again, behind Caddy
 // with the shipped Caddyfile and on a socket that is held as systemd holds one.
-// None may be lost: each is answered in whole, with 200.
+// None may be lost: each is answered in whole, with 200. Only kill -9 may cut a page.
 func TestRestarts(t *testing.T) {
 	if *restarts == 0 {
 		t.Skip("without -restarts; .ci/run and .ci/long have it")
@@ -48,7 +49,7 @@ func TestRestarts(t *testing.T) {
 	var rows []string
 	t.Cleanup(func() {
 		slices.Sort(rows)
-		t.Logf("\n| Caddy, server | restarts | requests | lost | moves played twice | p50 | p99 | longest |\n|---|---|---|---|---|---|---|---|\n%s", strings.Join(rows, "\n"))
+		t.Logf("\n| Caddy, server | restarts | requests | lost | pages cut | moves played twice | p50 | p99 | longest |\n|---|---|---|---|---|---|---|---|---|\n%s", strings.Join(rows, "\n"))
 	})
 	for _, run := range []struct {
 		name, caddy string
@@ -95,11 +96,17 @@ func TestRestarts(t *testing.T) {
 			for _, failure := range load.failures[:min(len(load.failures), 10)] {
 				t.Errorf("lost: %s", failure)
 			}
+			if load.cut > 0 && run.way != kill {
+				t.Errorf("%d pages were cut", load.cut)
+			}
+			if load.cut > n/10 {
+				t.Errorf("%d pages were cut by %d restarts, want hardly any", load.cut, n)
+			}
 			twice := ring.playedTwice()
 			if twice > 0 && run.way != kill {
 				t.Errorf("%d moves were played twice", twice)
 			}
-			row := fmt.Sprintf("| %s | %d | %d | %d | %d | %v | %v | %v |", name, n, len(load.took)+len(load.failures), len(load.failures), twice,
+			row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %v | %v | %v |", name, n, len(load.took)+len(load.failures)+load.cut, len(load.failures), load.cut, twice,
 				load.quantile(0.5), load.quantile(0.99), load.quantile(1))
 			mu.Lock()
 			rows = append(rows, row)
@@ -191,6 +198,7 @@ type load struct {
 	sent     int
 	took     []time.Duration
 	failures []string
+	cut      int // pages that ended in their middle
 }
 
 func newLoad(t *testing.T, site string) *load {
@@ -220,7 +228,7 @@ func (l *load) sentSoFar() int {
 func (l *load) underWay() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sent - len(l.took) - len(l.failures)
+	return l.sent - len(l.took) - len(l.failures) - l.cut
 }
 
 func (l *load) stop() { close(l.ended) }
@@ -255,12 +263,19 @@ func (l *load) take(n int) {
 	err := l.send(n)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil {
+	if errors.Is(err, errCutPage) {
+		l.cut++
+	} else if err != nil {
 		l.failures = append(l.failures, fmt.Sprintf("request %d after %v: %v", n, time.Since(began), err))
 	} else {
 		l.took = append(l.took, time.Since(began))
 	}
 }
+
+// errCutPage says that the page came and was not whole. It is longer than what the
+// server hands to the system at once, so that a SIGKILL can fall in between, and what
+// has been sent of an answer cannot be sent again. The reply to a move is shorter.
+var errCutPage = errors.New("the page was cut")
 
 // send sends request n. Every other one is a move, with spaces in its state for size.
 func (l *load) send(n int) error {
@@ -281,6 +296,9 @@ func (l *load) send(n int) error {
 	}
 	defer got.Body.Close()
 	body, err := io.ReadAll(got.Body)
+	if errors.Is(err, io.ErrUnexpectedEOF) && got.Request.URL.Path == "/" {
+		return errCutPage
+	}
 	if err != nil {
 		return err
 	}
