@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kiribashiri/internal/limits"
+	"kiribashiri/internal/nonblock"
 )
 
 // A front is an HTTP server that knows of each of its connections whose turn it is
@@ -58,9 +59,6 @@ func newFront(handler http.Handler, most int, lim limits.Limits, log *slog.Logge
 	f.server = newServer(f.watch(handler), lim, log)
 	f.server.ConnState = f.note
 	f.server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			tcp.SetWriteBuffer(lim.SendBuffer)
-		}
 		return context.WithValue(ctx, theConn{}, conn)
 	}
 	return f
@@ -75,50 +73,47 @@ func (f *front) watch(handler http.Handler) http.Handler {
 		if f.draining.Load() || len(r.TransferEncoding) > 0 {
 			w.Header().Set("Connection", "close")
 		}
-		conn := r.Context().Value(theConn{}).(net.Conn)
+		v := &visit{w, r.Body, f, r.Context().Value(theConn{}).(net.Conn)}
 		if r.Body == http.NoBody {
-			f.act(conn)
+			f.act(v.conn)
 		} else {
-			watched := *r
-			watched.Body = &arriving{r.Body, func() { f.act(conn) }}
-			r = &watched
+			r.Body = v
 		}
-		handler.ServeHTTP(&leaving{w, func() { f.wait(conn) }}, r)
+		handler.ServeHTTP(v, r)
 	})
 }
 
-// arriving is the body of a request that says when it is whole.
-type arriving struct {
-	io.ReadCloser
-	whole func()
+// A visit is one request on its way through the handler: it reads its body and writes
+// its answer.
+type visit struct {
+	http.ResponseWriter
+	body  io.ReadCloser
+	front *front
+	conn  net.Conn
 }
 
-func (a *arriving) Read(p []byte) (int, error) {
-	n, err := a.ReadCloser.Read(p)
+func (v *visit) Read(p []byte) (int, error) {
+	n, err := v.body.Read(p)
 	if err == io.EOF {
-		a.whole()
+		v.front.act(v.conn)
 	}
 	return n, err
 }
 
-// leaving is the way to an answer, and says when one begins.
-type leaving struct {
-	http.ResponseWriter
-	begins func()
+func (v *visit) Close() error { return v.body.Close() }
+
+func (v *visit) WriteHeader(status int) {
+	v.front.wait(v.conn)
+	v.ResponseWriter.WriteHeader(status)
 }
 
-func (l *leaving) WriteHeader(status int) {
-	l.begins()
-	l.ResponseWriter.WriteHeader(status)
-}
-
-func (l *leaving) Write(p []byte) (int, error) {
-	l.begins()
-	return l.ResponseWriter.Write(p)
+func (v *visit) Write(p []byte) (int, error) {
+	v.front.wait(v.conn)
+	return v.ResponseWriter.Write(p)
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (l *leaving) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
 // note is told of every step of a connection. That one has come is said by the
 // goroutine that accepts them, which waits here until there is room.
@@ -219,7 +214,25 @@ func (f *front) register(registry prometheus.Registerer) {
 // serve takes connections until the listener closes.
 func (f *front) serve(public net.Listener) error {
 	defer close(f.served)
-	return unlessClosed(f.server.Serve(public))
+	return unlessClosed(f.server.Serve(entrance{public, f.limits}))
+}
+
+// An entrance is a listener whose connections keep little of an unread answer and
+// wait for its reader no longer than the limit.
+type entrance struct {
+	net.Listener
+	limits limits.Limits
+}
+
+func (e entrance) Accept() (net.Conn, error) {
+	c, err := e.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetWriteBuffer(e.limits.SendBuffer)
+	}
+	return nonblock.Conn(c, e.limits.WriteTime), nil
 }
 
 // drain ends the public side so that no request is lost, in two phases: first

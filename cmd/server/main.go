@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -40,6 +41,11 @@ func main() {
 	hangups := make(chan os.Signal, 1)
 	if !isTerminal(os.Stderr) { // from a terminal it means that the terminal has gone
 		signal.Notify(hangups, syscall.SIGHUP)
+	}
+	// A move goes through four goroutines. On one thread that costs half of what it costs
+	// to wake another for each, and one carries more moves than engines can play.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
 	}
 	os.Exit(run(ctx, hangups, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }

@@ -18,6 +18,7 @@ import (
 
 	"kiribashiri/internal/api"
 	"kiribashiri/internal/limits"
+	"kiribashiri/internal/nonblock"
 	"kiribashiri/internal/ratelimit"
 	"kiribashiri/internal/sharedlimit"
 	"kiribashiri/internal/simbridge"
@@ -191,16 +192,10 @@ func newLog(cfg config, stderr io.Writer) *slog.Logger {
 	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && isTerminal(stderr) {
 		return slog.New(slog.NewTextHandler(stderr, options))
 	}
-	options.ReplaceAttr = inMilliseconds
-	return slog.New(slog.NewJSONHandler(stderr, options))
-}
-
-// inMilliseconds gives durations a unit, which JSON has no way to say.
-func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() != slog.KindDuration {
-		return a
+	if file, ok := stderr.(*os.File); ok {
+		stderr = nonblock.Log(file)
 	}
-	return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Microseconds())/1e3)
+	return slog.New(slog.NewJSONHandler(stderr, options))
 }
 
 func isTerminal(w io.Writer) bool {
@@ -257,7 +252,6 @@ func newServer(handler http.Handler, lim limits.Limits, log *slog.Logger) *http.
 		ReadHeaderTimeout:            lim.HeaderTime,
 		ReadTimeout:                  lim.RequestTime,
 		IdleTimeout:                  lim.IdleTime,
-		WriteTimeout:                 lim.WriteTime, // of what net/http says itself; for ours it is begun anew with each answer
 		MaxHeaderBytes:               lim.HeaderBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -60,7 +60,7 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	started time.Time
-	routes  map[string]route
+	routes  map[string]*route // by exact path, as it is sent
 	kinds   map[string]bool
 	origins origins
 	metrics *metrics
@@ -68,8 +68,8 @@ type Server struct {
 	calculator *calculator.Page
 	renders    chan struct{} // a place for each calculator page that is being made
 
-	rateText   string // of the refusal, with the number in force
-	ratePolicy string // of the RateLimit-Policy field
+	rateText   string   // of the refusal, with the number in force
+	ratePolicy []string // the RateLimit-Policy field
 }
 
 // A route is one path of the contract: what answers each of its methods.
@@ -93,53 +93,49 @@ func New(cfg Config, registry prometheus.Registerer) (*Server, error) {
 		return nil, err
 	}
 	s.rateText = fmt.Sprintf("rate limit: %s turns/sec per IP", strconv.FormatFloat(cfg.Limits.PerIPPerSec, 'f', -1, 64))
-	s.ratePolicy = ratePolicy(cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst)
+	s.ratePolicy = []string{ratePolicy(cfg.Limits.PerIPPerSec, cfg.Limits.PerIPBurst)}
 	s.renders = make(chan struct{}, cfg.Limits.Renders)
 	s.calculator = newCalculator(s)
 	type methods = map[string]func(*exchange, *http.Request) error
-	s.routes = map[string]route{
+	s.routes = map[string]*route{
 		"/api/new":          {"new", methods{http.MethodPost: s.newGame}},
 		"/api/turn":         {"turn", methods{http.MethodPost: s.turn}},
 		"/api/health":       {"health", methods{http.MethodGet: s.health}},
 		"/api/token-bucket": {"token-bucket", methods{http.MethodPost: s.tokenBucket}},
 		"/token-bucket":     {"calculator", methods{http.MethodGet: s.tokenBucketPage}},
 	}
+	for path, file := range cfg.Site.Files() {
+		s.routes[path] = &route{file.Route(), methods{
+			http.MethodGet: func(x *exchange, r *http.Request) error { file.ServeHTTP(x, r); return nil },
+		}}
+	}
 	s.metrics = newMetrics(s, registry)
 	return s, nil
 }
 
-// find returns the route of a request, by its exact path as it was sent: no path
-// is cleaned or decoded on the way, so there is one spelling of each.
-func (s *Server) find(r *http.Request) route {
-	path := r.URL.EscapedPath()
-	if found, ok := s.routes[path]; ok {
-		return found
-	}
-	if file := s.cfg.Site.Find(path); file != nil {
-		return route{file.Route(), map[string]func(*exchange, *http.Request) error{
-			http.MethodGet: func(x *exchange, r *http.Request) error { file.ServeHTTP(x, r); return nil },
-		}}
-	}
-	return route{name: "other"}
-}
+// nowhere is the route of what is not there.
+var nowhere = &route{name: "other"}
 
 // ServeHTTP answers one request, and whatever comes of it is one line in the log
 // and one count in the metrics.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(w, &s.cfg.Limits)
-	x.route = s.find(r)
+	x := &exchange{ResponseWriter: w, limits: &s.cfg.Limits, began: time.Now(), code: "ok", path: r.URL.EscapedPath(), route: nowhere}
+	// No path is cleaned or decoded on the way, so there is one spelling of each.
+	if found, ok := s.routes[x.path]; ok {
+		x.route = found
+	}
 	defer s.record(x, r)
-	defer s.rescue(x, r)
-	setSecurityHeaders(w.Header(), r)
+	defer s.rescue(x)
+	x.setFields()
 	if err := s.answer(x, r); err != nil {
-		s.refuse(x, r, err)
+		s.refuse(x, err)
 	}
 }
 
 // answer makes the contract's first check, of path, method and origin, and hands
 // the request to its route.
 func (s *Server) answer(x *exchange, r *http.Request) error {
-	preflight := isAPI(r) && s.origins.admit(x.Header(), r)
+	preflight := x.isAPI() && s.origins.admit(x.Header(), r)
 	if x.route.methods == nil {
 		return errNotFound
 	}
@@ -163,7 +159,7 @@ func (s *Server) answer(x *exchange, r *http.Request) error {
 }
 
 // allow returns the route's methods for the Allow field.
-func (rt route) allow() string {
+func (rt *route) allow() string {
 	if _, ok := rt.methods[http.MethodGet]; ok {
 		return "GET, HEAD"
 	}

@@ -60,13 +60,13 @@ const engineLine = `{"id":1,"ok":true,"text":"霧","state":{"a":1}}`
 // house is a server with a fake player and a log that can be read.
 type house struct {
 	*Server
-	t        *testing.T
+	t        testing.TB
 	player   *fakePlayer
 	log      *bytes.Buffer
 	registry *prometheus.Registry
 }
 
-func newHouse(t *testing.T, change func(*Config)) *house {
+func newHouse(t testing.TB, change func(*Config)) *house {
 	t.Helper()
 	h := &house{
 		t:        t,

@@ -15,7 +15,7 @@ func newCalculator(s *Server) *calculator.Page {
 		Asset:     s.cfg.Site.Asset,
 		PerSecond: s.cfg.Limits.PerIPPerSec,
 		Burst:     s.cfg.Limits.PerIPBurst,
-		Policy:    s.ratePolicy,
+		Policy:    s.ratePolicy[0],
 		Refusal:   s.rateText,
 	})
 }
@@ -60,7 +60,7 @@ func (s *Server) tokenBucketPage(x *exchange, r *http.Request) error {
 	}
 	if !ok {
 		x.code = "invalid_input"
-		x.send(http.StatusBadRequest, "text/html; charset=utf-8", document)
+		x.send(http.StatusBadRequest, htmlMedia, document)
 		return nil
 	}
 	static.NewPage(document).ServeHTTP(x, r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -76,7 +75,7 @@ func matches(err, row error) bool {
 
 // refuse answers a request with what the table says of err. Of a client that has
 // left it only takes note, and cuts the connection.
-func (s *Server) refuse(x *exchange, r *http.Request, err error) {
+func (s *Server) refuse(x *exchange, err error) {
 	x.err = err
 	for _, row := range statuses {
 		if row.err != nil && !matches(err, row.err) {
@@ -94,7 +93,7 @@ func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 		if row.retry != "" && x.Header().Get("Retry-After") == "" {
 			x.Header().Set("Retry-After", row.retry)
 		}
-		if isAPI(r) {
+		if x.isAPI() {
 			said := errorBody{Code: row.code, Error: text}
 			if wrong, ok := errors.AsType[*calculator.FieldError](err); ok {
 				said.Field = wrong.Field
@@ -105,7 +104,7 @@ func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 			}
 			x.sendJSON(row.status, body)
 		} else {
-			x.send(row.status, "text/plain; charset=utf-8", []byte(text+"\n"))
+			x.send(row.status, textMedia, []byte(text+"\n"))
 		}
 		return
 	}
@@ -117,6 +116,3 @@ type errorBody struct {
 	Error string `json:"error"`
 	Field string `json:"field,omitempty"` // of the calculator's question
 }
-
-// isAPI reports whether the request is one of a program, which reads JSON.
-func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), "/api/") }

@@ -23,8 +23,9 @@ type exchange struct {
 	http.ResponseWriter
 	limits *limits.Limits
 	began  time.Time
+	path   string // as it was sent
+	route  *route
 
-	route   route
 	status  int // 0 until the answer has begun
 	bytes   int
 	code    string // of the error table; "ok" if there is none
@@ -35,17 +36,8 @@ type exchange struct {
 	reply   simbridge.Reply
 }
 
-func newExchange(w http.ResponseWriter, lim *limits.Limits) *exchange {
-	x := &exchange{ResponseWriter: w, limits: lim, began: time.Now(), code: "ok"}
-	x.writeBy(time.Time{}) // what the connection's last request has left
-	return x
-}
-
-// writeBy sets when writing must be done. A writer that has no such thing, as in
-// tests, never blocks either.
-func (x *exchange) writeBy(deadline time.Time) {
-	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(deadline)
-}
+// isAPI reports whether the request is one of a program, which reads JSON.
+func (x *exchange) isAPI() bool { return strings.HasPrefix(x.path, "/api/") }
 
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
@@ -53,7 +45,6 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
-		x.writeBy(time.Now().Add(x.limits.WriteTime))
 	}
 	x.ResponseWriter.WriteHeader(status)
 }
@@ -68,22 +59,22 @@ func (x *exchange) Write(p []byte) (int, error) {
 }
 
 func (x *exchange) sendJSON(status int, body []byte) {
-	x.send(status, "application/json; charset=utf-8", body)
+	x.send(status, jsonMedia, body)
 }
 
 // send writes an answer that nobody may keep.
-func (x *exchange) send(status int, media string, body []byte) {
+func (x *exchange) send(status int, media []string, body []byte) {
 	h := x.Header()
-	h.Set("Content-Type", media)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h["Content-Type"] = media
+	h["Cache-Control"] = noStore
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.WriteHeader(status)
 	x.Write(body) // an error means that the client has left, and the log line will say how much it got
 }
 
 // rescue turns a panic into an answer of 500, or, once an answer has begun, into
 // a cut connection. What happened is for the log.
-func (s *Server) rescue(x *exchange, r *http.Request) {
+func (s *Server) rescue(x *exchange) {
 	v := recover()
 	if v == nil {
 		return
@@ -96,7 +87,7 @@ func (s *Server) rescue(x *exchange, r *http.Request) {
 		x.code = "internal"
 		panic(http.ErrAbortHandler)
 	}
-	s.refuse(x, r, fmt.Errorf("panic: %v", v))
+	s.refuse(x, fmt.Errorf("panic: %v", v))
 }
 
 // record writes the request's one log line and counts it.
@@ -108,16 +99,16 @@ func (s *Server) record(x *exchange, r *http.Request) {
 	if x.status >= 500 {
 		level = slog.LevelWarn
 	}
-	if !s.cfg.Log.Enabled(r.Context(), level) {
+	if !s.cfg.Log.Enabled(context.Background(), level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 14)
-	attrs = append(attrs,
+	var room [12]slog.Attr
+	attrs := append(room[:0],
 		slog.String("method", cut(r.Method, x.limits.LogText)),
 		slog.String("route", x.route.name),
 		slog.Int("status", x.status),
 		slog.String("code", x.code),
-		slog.Duration("took", took),
+		milliseconds("took_ms", took),
 		slog.Int("bytes", x.bytes),
 	)
 	if x.client.IsValid() {
@@ -130,15 +121,22 @@ func (s *Server) record(x *exchange, r *http.Request) {
 		attrs = append(attrs, slog.String("browser", cut(x.browser, x.limits.LogText)))
 	}
 	if x.reply.Wait > 0 || x.reply.Think > 0 {
-		attrs = append(attrs, slog.Duration("wait", x.reply.Wait), slog.Duration("think", x.reply.Think))
+		attrs = append(attrs, milliseconds("wait_ms", x.reply.Wait), milliseconds("think_ms", x.reply.Think))
 	}
-	if x.route.name == "other" {
-		attrs = append(attrs, slog.String("path", cut(r.URL.EscapedPath(), x.limits.LogText)))
+	if x.route == nowhere {
+		attrs = append(attrs, slog.String("path", cut(x.path, x.limits.LogText)))
 	}
 	if x.err != nil {
 		attrs = append(attrs, slog.String("err", cut(x.err.Error(), x.limits.LogText)))
 	}
-	s.cfg.Log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
+	// Logger.LogAttrs would look up where it is called from, which nobody logs.
+	line := slog.NewRecord(time.Now(), level, "request", 0)
+	line.AddAttrs(attrs...)
+	s.cfg.Log.Handler().Handle(context.Background(), line)
+}
+
+func milliseconds(name string, d time.Duration) slog.Attr {
+	return slog.Float64(name, float64(d.Microseconds())/1e3)
 }
 
 // cut bounds what a stranger can put into one log line, and takes out what could

@@ -18,12 +18,13 @@ import (
 func guarded(t *testing.T, path string, answer *http.Response) {
 	t.Helper()
 	api := strings.HasPrefix(path, "/api/")
-	for name, want := range securityHeaders {
-		if api && name == "Content-Security-Policy" {
+	for _, f := range securityFields {
+		want := f.value
+		if api && f.name == "Content-Security-Policy" {
 			want = apiPolicy
 		}
-		if got := answer.Header.Values(name); !slices.Equal(got, want) {
-			t.Errorf("%s %d: %s: %q, want once %q", path, answer.StatusCode, name, got, want)
+		if got := answer.Header.Values(f.name); !slices.Equal(got, want) {
+			t.Errorf("%s %d: %s: %q, want once %q", path, answer.StatusCode, f.name, got, want)
 		}
 	}
 	for name := range answer.Header {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,8 +68,8 @@ func (s *Server) play(x *exchange, r *http.Request, m simbridge.Move) error {
 // sayWhereClientStands sets the fields of draft-ietf-httpapi-ratelimit-headers-12:
 // r is how many more moves may come at once, t in how many seconds one more may.
 func (s *Server) sayWhereClientStands(h http.Header, d ratelimit.Decision) {
-	h.Set("RateLimit-Policy", s.ratePolicy)
-	h.Set("RateLimit", `"ip";r=`+strconv.FormatInt(min(d.Remaining, maxField), 10)+";t="+seconds(d.Next))
+	h["Ratelimit-Policy"] = s.ratePolicy
+	h["Ratelimit"] = []string{`"ip";r=` + strconv.FormatInt(min(d.Remaining, maxField), 10) + ";t=" + seconds(d.Next)}
 }
 
 // maxField is the largest integer of a structured field (RFC 9651).
@@ -154,7 +155,11 @@ func (s *Server) decodeNew(x *exchange, r *http.Request) (simbridge.Move, error)
 
 // isJSON reports whether the request says that its body is JSON in UTF-8.
 func isJSON(r *http.Request) bool {
-	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	field := r.Header.Get("Content-Type")
+	if field == "application/json" { // as browsers write it
+		return true
+	}
+	media, parameters, err := mime.ParseMediaType(field)
 	if err != nil || media != "application/json" {
 		return false
 	}
@@ -172,8 +177,11 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	// A sender's word for the length buys no memory before the bytes are there.
-	raw := make([]byte, 0, min(max(r.ContentLength, 0), firstRead)+512)
-	in := http.MaxBytesReader(x.ResponseWriter, r.Body, limit)
+	raw := make([]byte, 0, min(max(r.ContentLength, 511), firstRead)+1) // +1: to meet the end
+	in := r.Body
+	if r.ContentLength < 0 {
+		in = http.MaxBytesReader(x.ResponseWriter, r.Body, limit)
+	}
 	for {
 		n, err := in.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
@@ -237,7 +245,7 @@ func (s *Server) parse(x *exchange, raw []byte) (simbridge.Move, error) {
 // decode reads one JSON object, nested at most depth levels, into what v points to.
 // It refuses a field that v has not.
 func decode(raw []byte, v any, depth int) error {
-	if first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); first != "" && first[0] != '{' {
+	if first := bytes.TrimLeft(raw[:min(len(raw), 64)], " \t\r\n"); len(first) > 0 && first[0] != '{' {
 		return bad("the body must be a JSON object")
 	}
 	if deeper(raw, depth) { // asked first, since Unmarshal recurses

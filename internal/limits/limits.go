@@ -131,7 +131,8 @@ type Limits struct {
 	HeaderTime time.Duration
 	// RequestTime bounds the arrival of a whole request.
 	RequestTime time.Duration
-	// WriteTime bounds the writing of one answer, once it is there.
+	// WriteTime bounds each wait of an answer for its reader, of which there are three
+	// at most.
 	WriteTime time.Duration
 	// IdleTime bounds the pause between two requests on one connection. It must be
 	// longer than the proxy's, or a move meets a connection that is just closing.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"kiribashiri/internal/nonblock"
 )
 
 // An engine is one process from its start to its end. Its lane alone writes to
@@ -80,7 +82,7 @@ func (e *engine) greet() error {
 	}
 	e.readFor(lim.SimReply)
 	late := time.AfterFunc(lim.IdlePong, func() {
-		e.log.Warn("engine has not answered its first ping yet", "limit", lim.SimReply)
+		e.log.Warn("engine has not answered its first ping yet", "limit_ms", lim.SimReply.Milliseconds())
 	})
 	defer late.Stop()
 	greeted := false
@@ -225,7 +227,7 @@ func (e *engine) quiet() error {
 	stray, _ := e.in.Peek(e.in.Buffered())
 	if len(stray) == 0 {
 		n, err := takeNow(e.process.stdout, e.stray)
-		if errors.Is(err, errNothing) {
+		if errors.Is(err, nonblock.ErrNotReady) {
 			return nil
 		}
 		if err != nil {

@@ -118,7 +118,7 @@ func (l *lane) begin(ctx context.Context, cause string) (*engine, error) {
 		l.bury(cause, e, fmt.Errorf("start: %w", err))
 		return nil, err
 	}
-	e.log.Info("engine is up", "echoes_ids", e.echoes, "after", time.Since(e.born))
+	e.log.Info("engine is up", "echoes_ids", e.echoes, "after_ms", time.Since(e.born).Milliseconds())
 	if !e.echoes {
 		e.log.Warn("engine does not echo ids: a second line to one move may reach the next player")
 	}
@@ -216,7 +216,7 @@ func (l *lane) dismiss(n *newcomer) {
 
 // retire stops an engine that has nothing left to do.
 func (l *lane) retire(e *engine) {
-	e.log.Info("engine is replaced", "replies", e.replies, "lived", time.Since(e.born))
+	e.log.Info("engine is replaced", "replies", e.replies, "lived_ms", time.Since(e.born).Milliseconds())
 	l.aside.Go(e.stop) // bounded by its steps
 }
 
@@ -429,7 +429,7 @@ func (l *lane) bury(cause string, e *engine, err error) {
 	if e.process.hasExited() {
 		status = e.process.status
 	}
-	l.report(cause, err, status, said, "pid", e.process.pid, "lived", time.Since(e.born))
+	l.report(cause, err, status, said, "pid", e.process.pid, "lived_ms", time.Since(e.born).Milliseconds())
 }
 
 // report logs a failure. One that repeats itself is logged once; that of a newcomer,

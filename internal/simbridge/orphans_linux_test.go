@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kiribashiri/internal/limits"
 )
 
@@ -67,4 +69,42 @@ func processes(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(all)
+}
+
+// An engine that has ended is seen and left to be reaped, also by a kernel that has no
+// handles of processes.
+func TestWaitUnreaped(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		wait func(pid int) bool
+	}{
+		{"by a handle", waitUnreaped},
+		{"without one", func(pid int) bool { return waitid(pid, 0) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cmd := exec.Command("cat")
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if waitid(cmd.Process.Pid, unix.WNOHANG) {
+				t.Error("it has ended, they say, and it waits for input")
+			}
+			ended := make(chan bool, 1)
+			go func() { ended <- row.wait(cmd.Process.Pid) }()
+			stdin.Close()
+			if !<-ended {
+				t.Error("it is no child of ours, they say")
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("it cannot be reaped: %v", err)
+			}
+			if row.wait(cmd.Process.Pid) {
+				t.Error("it has ended, they say, and it is not there any more")
+			}
+		})
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"kiribashiri/internal/nonblock"
 )
 
 // A process is a running engine as its lane sees it: pipes, two signals and an
@@ -88,26 +90,14 @@ func ofPipe(w writePipe, number func(fd uintptr) (int, error)) (int, error) {
 	return n, of
 }
 
-// errNothing says that a pipe holds nothing at the moment.
-var errNothing = errors.New("nothing there")
-
 // takeNow reads what r holds at this moment into b, and waits for nothing. A pipe
-// that is not the system's always says errNothing.
+// that is not the system's holds nothing.
 func takeNow(r readPipe, b []byte) (int, error) {
-	file, ok := r.(syscall.Conn)
+	pipe, ok := r.(*nonblock.Pipe)
 	if !ok {
-		return 0, errNothing
+		return 0, nonblock.ErrNotReady
 	}
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var n int
-	var readErr error
-	if err := raw.Control(func(fd uintptr) { n, readErr = readNow(fd, b) }); err != nil {
-		return 0, err
-	}
-	return n, readErr
+	return pipe.ReadNow(b)
 }
 
 // startProcess starts the engine's program in a process group of its own, so that
@@ -139,9 +129,21 @@ func startProcess(cfg *Config, reaper *reaper) (*process, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	cmd.SysProcAttr = processAttributes()
 
+	stdin, err := nonblock.NewPipe(ours[0])
+	if err != nil {
+		closeAll(ours)
+		closeAll(theirs)
+		return nil, fmt.Errorf("stdin: %w", err)
+	}
+	stdout, err := nonblock.NewPipe(ours[1])
+	if err != nil {
+		closeAll(ours)
+		closeAll(theirs)
+		return nil, fmt.Errorf("stdout: %w", err)
+	}
 	p := &process{
-		stdin:  ours[0],
-		stdout: ours[1],
+		stdin:  stdin,
+		stdout: stdout,
 		stderr: &stderrLog{file: ours[2]},
 		exited: make(chan struct{}),
 	}

@@ -19,9 +19,6 @@ func signalGroup(pid int, _ syscall.Signal) {
 
 func waitUnreaped(int) bool { return false }
 
-// Where a pipe cannot be asked, only ids tell a stray line.
-func readNow(uintptr, []byte) (int, error) { return 0, errNothing }
-
 func sacrificeFirst(int) {}
 
 func unreadBytes(uintptr) (int, error) { return 0, errors.ErrUnsupported }

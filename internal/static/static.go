@@ -1,5 +1,5 @@
-// Package static serves the game page's files from memory: read, hashed and
-// compressed once, when the server starts.
+// Package static serves the game page's files from memory: read and hashed once, when
+// the server starts, and compressed once, when one is first asked for.
 //
 // It owns the addresses of the page and what caches may keep. The page itself is
 // asked for anew each time and confirmed by its ETag; an asset's address holds
@@ -18,12 +18,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
 	"net/http"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,7 +59,7 @@ type Site struct {
 	folder string           // of the assets
 }
 
-// New reads the page's files once: hashes, compresses. files must hold an
+// New reads and hashes the page's files. files must hold an
 // index.html, which answers "/"; every other file is an asset.
 func New(files fs.FS) (*Site, error) {
 	bodies, err := readAll(files)
@@ -84,10 +87,10 @@ func New(files fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// Find returns what answers GET and HEAD of an exact, still escaped URL path, or
-// nil. An asset of another build is not found: its newest namesake may not fit.
-func (s *Site) Find(path string) *File {
-	return s.files[path]
+// Files returns what answers GET and HEAD of each exact, still escaped URL path. An
+// asset of another build is not among them: its newest namesake may not fit.
+func (s *Site) Files() iter.Seq2[string, *File] {
+	return maps.All(s.files)
 }
 
 // Asset returns the address of an asset, for a page that somebody else makes.
@@ -147,7 +150,7 @@ type File struct {
 	contentType  string
 	cacheControl string
 	plain        encoded
-	gzip         *encoded // nil if it would not be smaller
+	gzip         func() *encoded // made at the first call; nil if it would not be smaller
 }
 
 // encoded is a file as it goes over the wire.
@@ -157,16 +160,18 @@ type encoded struct {
 }
 
 func newFile(route, contentType, cacheControl string, level int, body []byte) *File {
-	f := &File{
+	return &File{
 		route:        route,
 		contentType:  contentType,
 		cacheControl: cacheControl,
 		plain:        newEncoded(body),
+		gzip: sync.OnceValue(func() *encoded {
+			if compressed := compress(body, level); len(compressed) < len(body) {
+				return new(newEncoded(compressed))
+			}
+			return nil
+		}),
 	}
-	if compressed := compress(body, level); len(compressed) < len(body) {
-		f.gzip = new(newEncoded(compressed))
-	}
-	return f
 }
 
 func newEncoded(body []byte) encoded {
@@ -197,11 +202,11 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.contentType)
 	h.Set("Cache-Control", f.cacheControl)
 	chosen := f.plain
-	if f.gzip != nil {
+	if compressed := f.gzip(); compressed != nil {
 		h.Set("Vary", "Accept-Encoding")
 		if acceptsGzip(r.Header.Values("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
-			chosen = *f.gzip
+			chosen = *compressed
 		}
 	}
 	h.Set("Etag", chosen.etag)

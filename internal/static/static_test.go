@@ -45,7 +45,7 @@ func newSite(t testing.TB, files fs.FS) *Site {
 // folder returns where the site's assets are, as its page names them.
 func folder(t testing.TB, s *Site) string {
 	t.Helper()
-	match := regexp.MustCompile(`/assets/[0-9a-f]{16}/`).Find(s.Find("/").plain.body)
+	match := regexp.MustCompile(`/assets/[0-9a-f]{16}/`).Find(s.files["/"].plain.body)
 	if match == nil {
 		t.Fatal("the page names no asset")
 	}
@@ -102,7 +102,7 @@ func TestAddresses(t *testing.T) {
 		{assets + "icons/touch.png", "asset"},
 		{assets + "page.webmanifest", "asset"},
 	} {
-		f := s.Find(c.path)
+		f := s.files[c.path]
 		if f == nil {
 			t.Errorf("%s: not found", c.path)
 			continue
@@ -118,7 +118,7 @@ func TestAddresses(t *testing.T) {
 		"/assets/HASH/app.js", "/assets/0000000000000000/app.js", "/assets/app.js", "/favicon.ico", assets + "../../etc/passwd",
 		strings.ToUpper(assets) + "app.js", "/%2e%2e/app.js", assets + "app.js\x00",
 	} {
-		if s.Find(path) != nil {
+		if s.files[path] != nil {
 			t.Errorf("%q: found", path)
 		}
 	}
@@ -127,7 +127,7 @@ func TestAddresses(t *testing.T) {
 func TestPageNamesTheAssetsOfItsOwnBuild(t *testing.T) {
 	files := pageFiles()
 	old := newSite(t, files)
-	if got := string(old.Find("/").plain.body); strings.Contains(got, "HASH") {
+	if got := string(old.files["/"].plain.body); strings.Contains(got, "HASH") {
 		t.Errorf("placeholder left in %s", got)
 	}
 	files["app.js"] = &fstest.MapFile{Data: []byte("changed")}
@@ -135,10 +135,10 @@ func TestPageNamesTheAssetsOfItsOwnBuild(t *testing.T) {
 	if folder(t, old) == folder(t, changed) {
 		t.Error("another script, same folder")
 	}
-	if changed.Find(folder(t, old)+"app.js") != nil {
+	if changed.files[folder(t, old)+"app.js"] != nil {
 		t.Error("the old build's address answers with the new script")
 	}
-	if old.Find("/").plain.etag == changed.Find("/").plain.etag {
+	if old.files["/"].plain.etag == changed.files["/"].plain.etag {
 		t.Error("another folder, same ETag of the page")
 	}
 }
@@ -181,7 +181,7 @@ func TestHeaders(t *testing.T) {
 		{assets + "page.webmanifest", "application/manifest+json; charset=utf-8", forever, ""},
 	} {
 		t.Run(path.Base(c.path), func(t *testing.T) {
-			f := s.Find(c.path)
+			f := s.files[c.path]
 			got := ask(t, f, "GET", "Accept-Encoding", "gzip")
 			hasHeader(t, got, "Content-Type", c.contentType)
 			hasHeader(t, got, "Cache-Control", c.cache)
@@ -200,7 +200,7 @@ func TestHeaders(t *testing.T) {
 
 func TestEncodings(t *testing.T) {
 	s := newSite(t, pageFiles())
-	f := s.Find(folder(t, s) + "app.js")
+	f := s.files[folder(t, s)+"app.js"]
 	plain := ask(t, f, "GET")
 	encoded := ask(t, f, "GET", "Accept-Encoding", "gzip, deflate, br, zstd")
 
@@ -220,7 +220,7 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 
-	incompressible := ask(t, s.Find(folder(t, s)+"icons/touch.png"), "GET", "Accept-Encoding", "gzip")
+	incompressible := ask(t, s.files[folder(t, s)+"icons/touch.png"], "GET", "Accept-Encoding", "gzip")
 	if got := body(t, incompressible); got != picture {
 		t.Errorf("got %q, want %q", got, picture)
 	}
@@ -229,8 +229,8 @@ func TestEncodings(t *testing.T) {
 func TestHeadIsGetWithoutBody(t *testing.T) {
 	s := newSite(t, pageFiles())
 	for _, encoding := range []string{"gzip", "identity"} {
-		get := ask(t, s.Find("/"), "GET", "Accept-Encoding", encoding)
-		head := ask(t, s.Find("/"), "HEAD", "Accept-Encoding", encoding)
+		get := ask(t, s.files["/"], "GET", "Accept-Encoding", encoding)
+		head := ask(t, s.files["/"], "HEAD", "Accept-Encoding", encoding)
 		if got := body(t, head); got != "" {
 			t.Errorf("%s: HEAD has a body: %q", encoding, got)
 		}
@@ -242,8 +242,8 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	f := newSite(t, pageFiles()).Find("/")
-	plain, encoded := f.plain.etag, f.gzip.etag
+	f := newSite(t, pageFiles()).files["/"]
+	plain, encoded := f.plain.etag, f.gzip().etag
 	for _, c := range []struct {
 		name        string
 		ifNoneMatch []string
@@ -291,7 +291,7 @@ func TestConditions(t *testing.T) {
 }
 
 func TestRangesAreNotServed(t *testing.T) {
-	f := newSite(t, pageFiles()).Find("/")
+	f := newSite(t, pageFiles()).files["/"]
 	for _, encoding := range []string{"gzip", ""} {
 		r := ask(t, f, "GET", "Accept-Encoding", encoding, "Range", "bytes=0-3", "If-Range", f.plain.etag)
 		if r.StatusCode != 200 {
@@ -310,7 +310,7 @@ func TestRangesAreNotServed(t *testing.T) {
 
 // Over a real connection the length must hold, or the next answer is garbled.
 func TestOverTheWire(t *testing.T) {
-	f := newSite(t, pageFiles()).Find("/")
+	f := newSite(t, pageFiles()).files["/"]
 	server := httptest.NewServer(f)
 	defer server.Close()
 	for _, c := range []struct{ method, name, value string }{
@@ -393,7 +393,7 @@ func FuzzAsk(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	page := newSite(f, pageFiles()).Find("/")
+	page := newSite(f, pageFiles()).files["/"]
 	f.Fuzz(func(t *testing.T, encoding, ifNoneMatch string) {
 		r := ask(t, page, "GET", "Accept-Encoding", encoding, "If-None-Match", ifNoneMatch)
 		lower := strings.ToLower(encoding)
@@ -401,8 +401,8 @@ func FuzzAsk(f *testing.F) {
 			t.Errorf("%q: gzip was not asked for", encoding)
 		}
 		want := page.plain
-		if r.Header.Get("Etag") == page.gzip.etag {
-			want = *page.gzip
+		if r.Header.Get("Etag") == page.gzip().etag {
+			want = *page.gzip()
 		}
 		switch r.StatusCode {
 		case 200:
@@ -441,13 +441,13 @@ func TestNewRefuses(t *testing.T) {
 func TestPageNamesOnlyWhatExists(t *testing.T) {
 	s := newSite(t, web.Files)
 	assets := folder(t, s)
-	page := string(s.Find("/").plain.body)
+	page := string(s.files["/"].plain.body)
 	named := make(map[string]bool)
 	for _, match := range regexp.MustCompile(`(?:src|href)="(/[^"]*)"`).FindAllStringSubmatch(page, -1) {
 		named[match[1]] = true
 	}
 	for address := range named {
-		if s.Find(address) == nil {
+		if s.files[address] == nil {
 			t.Errorf("%s: not found", address)
 		}
 	}
@@ -461,7 +461,7 @@ func TestPageNamesOnlyWhatExists(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]*)"`).FindAllSubmatch(document, -1) {
 		address := string(match[1])
 		named[address] = true
-		if s.Find(address) == nil {
+		if s.files[address] == nil {
 			t.Errorf("%s: not found", address)
 		}
 	}
@@ -472,7 +472,7 @@ func TestPageNamesOnlyWhatExists(t *testing.T) {
 	var scripts bytes.Buffer
 	err = fs.WalkDir(web.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && path.Ext(name) == ".js" {
-			scripts.Write(s.Find(assets + name).plain.body)
+			scripts.Write(s.files[assets+name].plain.body)
 		}
 		return err
 	})
@@ -488,7 +488,7 @@ func TestPageNamesOnlyWhatExists(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	s := newSite(t, web.Files)
-	page := string(s.Find("/").plain.body)
+	page := string(s.files["/"].plain.body)
 	size := make(map[string]int) // bytes on the wire, by extension
 	total, requests := 0, 0
 	for address, f := range s.files {
@@ -496,8 +496,8 @@ func TestBudget(t *testing.T) {
 			continue // another page's
 		}
 		bytes := len(f.plain.body)
-		if f.gzip != nil {
-			bytes = len(f.gzip.body)
+		if f.gzip() != nil {
+			bytes = len(f.gzip().body)
 		}
 		kind := path.Ext(address)
 		if address == "/" {
@@ -532,13 +532,13 @@ func TestCalculatorsBudget(t *testing.T) {
 	s := newSite(t, web.Files)
 	assets := folder(t, s)
 	for name, most := range map[string]int{"calculator.js": 4 << 10, "calculator.css": 4 << 10} {
-		f := s.Find(assets + name)
-		if f == nil || f.gzip == nil {
+		f := s.files[assets+name]
+		if f == nil || f.gzip() == nil {
 			t.Errorf("%s: not found, or not compressed", name)
 			continue
 		}
-		t.Logf("%s: %d bytes", name, len(f.gzip.body))
-		if got := len(f.gzip.body); got > most {
+		t.Logf("%s: %d bytes", name, len(f.gzip().body))
+		if got := len(f.gzip().body); got > most {
 			t.Errorf("%s: got %d bytes, want at most %d", name, got, most)
 		}
 	}
@@ -568,8 +568,8 @@ func BenchmarkNew(b *testing.B) {
 }
 
 func BenchmarkServe(b *testing.B) {
-	f := newSite(b, web.Files).Find("/")
-	for _, c := range []struct{ name, tag string }{{"whole", `"x"`}, {"confirmed", f.gzip.etag}} {
+	f := newSite(b, web.Files).files["/"]
+	for _, c := range []struct{ name, tag string }{{"whole", `"x"`}, {"confirmed", f.gzip().etag}} {
 		b.Run(c.name, func(b *testing.B) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
