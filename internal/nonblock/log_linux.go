@@ -55,7 +55,8 @@ func (l *log) Write(p []byte) (int, error) {
 // writeNow writes what a pipe or a socket takes without waiting, also if it is one that
 // would wait.
 func writeNow(fd uintptr, p []byte) (int, syscall.Errno) {
-	part := syscall.Iovec{Base: unsafe.SliceData(p), Len: uint64(len(p))}
+	part := syscall.Iovec{Base: unsafe.SliceData(p)}
+	part.SetLen(len(p))
 	const here = ^uintptr(0) // no offset
 	n, _, no := syscall.RawSyscall6(unix.SYS_PWRITEV2, fd, uintptr(unsafe.Pointer(&part)), 1, here, here, unix.RWF_NOWAIT)
 	return int(n), no
