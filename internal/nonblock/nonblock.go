@@ -40,3 +40,14 @@ func (c *plainConn) Write(p []byte) (int, error) {
 	c.SetWriteDeadline(time.Now().Add(c.limit))
 	return c.Conn.Write(p)
 }
+
+func (c *plainConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// closeWrite says the end of what we write, after which net/http still reads for a
+// while what it will not answer: to close at once would cut what has been written.
+func closeWrite(c net.Conn) error {
+	if c, ok := c.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

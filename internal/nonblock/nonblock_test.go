@@ -121,6 +121,37 @@ func TestWriteLimitIsOfOneWrite(t *testing.T) {
 	}
 }
 
+// net/http ends an answer to a request that it does not read to its end in two steps,
+// which it takes only with a connection that can do the first alone.
+func TestCloseWrite(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		wrap func(net.Conn) net.Conn
+	}{
+		{"a socket", func(c net.Conn) net.Conn { return Conn(c, time.Second) }},
+		{"any other", func(c net.Conn) net.Conn { return &plainConn{c, time.Second} }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			ours, theirs := dial(t)
+			own := row.wrap(ours)
+			half, ok := own.(interface{ CloseWrite() error })
+			if !ok {
+				t.Fatal("it cannot")
+			}
+			if err := half.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := theirs.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("they read %d, %v; want the end", n, err)
+			}
+			theirs.Write([]byte("x"))
+			if _, err := own.Read(make([]byte, 1)); err != nil {
+				t.Errorf("what they still write: %v", err)
+			}
+		})
+	}
+}
+
 // What is no socket waits no longer either.
 func TestPlainConn(t *testing.T) {
 	ours, theirs := net.Pipe()

@@ -40,6 +40,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.explain(c.out, err)
 }
 
+func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
+
 // explain returns err as the net package would, whose users look into it.
 func (c *conn) explain(of *calls, err error) error {
 	if err == nil || err == io.EOF {
