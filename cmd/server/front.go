@@ -73,13 +73,13 @@ func (f *front) watch(handler http.Handler) http.Handler {
 		if f.draining.Load() || len(r.TransferEncoding) > 0 {
 			w.Header().Set("Connection", "close")
 		}
-		v := &visit{w, r.Body, f, r.Context().Value(theConn{}).(net.Conn)}
+		v := &visit{w, r.Body, f, r.Context().Value(theConn{}).(net.Conn), *r}
 		if r.Body == http.NoBody {
 			f.act(v.conn)
 		} else {
-			r.Body = v
+			v.request.Body = v
 		}
-		handler.ServeHTTP(v, r)
+		handler.ServeHTTP(v, &v.request)
 	})
 }
 
@@ -90,6 +90,10 @@ type visit struct {
 	body  io.ReadCloser
 	front *front
 	conn  net.Conn
+
+	// A copy with another body: by the type of its own net/http tells whether the rest
+	// of it is worth waiting for before the answer goes out.
+	request http.Request
 }
 
 func (v *visit) Read(p []byte) (int, error) {

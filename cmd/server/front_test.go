@@ -178,6 +178,38 @@ func TestRoomForTheNext(t *testing.T) {
 	}
 }
 
+// A refusal goes out at once, although most of the body, or all of it, is yet to come.
+func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		fields string
+	}{
+		{"a large body", "Content-Length: 1000000\r\n"},
+		{"a large one that waits to be asked for", "Expect: 100-continue\r\nContent-Length: 1000000\r\n"},
+		{"a small one that waits to be asked for", "Expect: 100-continue\r\nContent-Length: 10\r\n"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFront(http.NotFoundHandler(), 1, limits.Default(), quiet())
+				l := newPipes()
+				var serving sync.WaitGroup
+				serving.Go(func() { f.serve(l) })
+				conn := l.call()
+				began := time.Now()
+				c := caller{t, conn, bufio.NewReader(conn)}
+				c.sends("POST /nope HTTP/1.1\r\nHost: x\r\n" + row.fields + "\r\n").gets(http.StatusNotFound)
+				if took := time.Since(began); took > 0 {
+					t.Errorf("it came after %v", took)
+				}
+				conn.Close()
+				time.Sleep(time.Second) // it lingers behind an answer
+				f.server.Close()
+				serving.Wait()
+			})
+		})
+	}
+}
+
 // A process that may open few files takes fewer connections, and says so.
 func TestFewFiles(t *testing.T) {
 	lim := limits.Default()
