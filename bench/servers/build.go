@@ -34,7 +34,7 @@ func buildServer(ctx context.Context, b *measure.Bench) (string, error) {
 		return path, nil
 	}
 	b.Log("building the server")
-	return path, command(ctx, "..", []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "./cmd/server")
+	return path, command(ctx, "..", []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-tags", "nethttpomithttp2", "-ldflags", "-s -w", "-o", path, "./cmd/server")
 }
 
 // buildEngine builds the engine that costs next to nothing.

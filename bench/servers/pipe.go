@@ -75,7 +75,8 @@ func runPipe(ctx context.Context, b *measure.Bench, s *measure.Section) error {
 		// Two engines that work, a server and its clients need more than two cores, and
 		// the more the faster the engines are.
 		if t.how == "sleep" || t.think >= 10*time.Millisecond || runtime.NumCPU() > 2 {
-			s.Promise(measure.AtLeast(think+": two engines play at least 1.9 × as many moves as one", "%.2f", gain, 1.9, ""))
+			s.Promise(measure.AtLeast(think+": two engines play at least 1.9 × as many moves as one", "%.2f", gain, 1.9,
+				"Where two engines are busy on two cores, the server and its clients take their part from both."))
 		}
 	}
 
