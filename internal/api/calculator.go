@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -50,7 +51,10 @@ func (s *Server) tokenBucket(x *exchange, r *http.Request) error {
 func (s *Server) tokenBucketPage(x *exchange, r *http.Request) error {
 	select {
 	case s.renders <- struct{}{}:
-		defer func() { <-s.renders }()
+		// For as long as a page has kept the processor from the moves, no other may.
+		defer func(began time.Time) {
+			time.AfterFunc(time.Since(began), func() { <-s.renders })
+		}(time.Now())
 	case <-r.Context().Done():
 		return errLeft
 	}

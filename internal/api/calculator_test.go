@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -239,4 +240,17 @@ func FuzzTokenBucket(f *testing.F) {
 			t.Errorf("%s: %s", body, raw)
 		}
 	})
+}
+
+// Whoever asks for page after page leaves the moves half of the time: as long as a
+// page took to make, no other is made.
+func TestPagesPause(t *testing.T) {
+	h := newHouse(t, nil)
+	for range 100 { // a test that is not run for longer than a page takes sees nothing
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/token-bucket?requests=200", nil))
+		if len(h.renders) == h.cfg.Limits.Renders {
+			return
+		}
+	}
+	t.Error("the next page may be made at once")
 }
