@@ -310,7 +310,10 @@ func TestFleetLosesAServer(t *testing.T) {
 			if home[i] == away {
 				changes = 2
 			}
-			if most := burst + perSecond*m.ended.Sub(m.began).Seconds() + changes*burst; float64(m.passed) > math.Floor(most) {
+			// For a moment one Caddy knows of a change and the other does not, and the client
+			// earns on both servers.
+			const moment = 3.0 // seconds; the Caddyfile has them look once a second
+			if most := burst + perSecond*m.ended.Sub(m.began).Seconds() + changes*(burst+perSecond*moment); float64(m.passed) > math.Floor(most) {
 				t.Errorf("%s: %d moves passed in %v, want at most %.1f with %v changes", m.addr, m.passed, m.ended.Sub(m.began), most, changes)
 			}
 			for _, other := range m.others {

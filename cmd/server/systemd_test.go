@@ -129,6 +129,7 @@ func TestInheritedSocketOutlivesTheServer(t *testing.T) {
 
 	second.cmd.Process.Kill()
 	<-second.ended
+	http.DefaultClient.CloseIdleConnections() // a move on one of those has reached nobody
 	go func() {
 		status, said := first.say("192.0.2.30", "")
 		queued <- fmt.Sprint(status, " ", said)
