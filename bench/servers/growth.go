@@ -88,7 +88,9 @@ func runGrowth(ctx context.Context, b *measure.Bench, s *measure.Section) error 
 		measure.AtMost(fmt.Sprintf("a client more costs no more memory at %d clients than at %d, by a fifth", counts[last], counts[last-1]), "%.2f",
 			ratio(perClient(got, many, most, counts[last]-counts[last-1]), perClient(got, few, many, counts[last-1]-counts[last-2])), 1.2, ""),
 		measure.AtMost(fmt.Sprintf("a move costs no more CPU at %d clients than at %d, by a half", counts[last], counts[1]), "%.2f",
-			got.Ratio(most, name(ours, counts[1]), "cpu"), 1.5, ""),
+			got.Ratio(most, name(ours, counts[1]), "cpu"), 1.5,
+			"A connection costs 55 KB, and 10,000 of them are in no cache of the processor: every request finds its memory cold. From 100 clients to "+
+				"10,000 a move costs a third more, where Node's costs a quarter more."),
 	)
 	return nil
 }
