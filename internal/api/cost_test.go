@@ -29,8 +29,8 @@ func TestAllocationsOfAMove(t *testing.T) {
 		rate float64
 		most float64
 	}{
-		{"played", 1e9, 42},
-		{"refused", 1e-9, 50},
+		{"played", 1e9, 36},
+		{"refused", 1e-9, 43},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := newHouse(t, func(cfg *Config) {

@@ -167,8 +167,12 @@ func isJSON(r *http.Request) bool {
 	return !given || strings.EqualFold(charset, "utf-8")
 }
 
-// firstRead is how many bytes of a body are made room for at first; most bodies fit.
-const firstRead = 8 << 10
+// Of a body so many bytes are made room for at first, whatever its sender says of it;
+// most bodies fit.
+const (
+	leastRead = 512
+	firstRead = 8 << 10
+)
 
 // readBody reads the whole body, within its limits of size and time.
 func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
@@ -177,7 +181,7 @@ func (s *Server) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	// A sender's word for the length buys no memory before the bytes are there.
-	raw := make([]byte, 0, min(max(r.ContentLength, 511), firstRead)+1) // +1: to meet the end
+	raw := make([]byte, 0, min(max(r.ContentLength, leastRead), firstRead)+1) // +1: to meet the end
 	in := r.Body
 	if r.ContentLength < 0 {
 		in = http.MaxBytesReader(x.ResponseWriter, r.Body, limit)

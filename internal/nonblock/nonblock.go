@@ -5,7 +5,7 @@
 // after a rest wakes the thread that watches for those (the runtime's sysmon), which
 // then looks every 20 µs until there is rest again. A server that plays one move rests
 // twice in it, before the request and before the engine's reply, and would pay for
-// the watcher more than for the move. What is read and written here is ready
+// the watcher as much as for the move. What is read and written here is ready
 // at once or is waited for by the runtime's poller, so there is nothing to watch.
 //
 // It does so on Linux; elsewhere, and under the race detector, which learns from
